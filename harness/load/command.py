@@ -1,0 +1,102 @@
+"""Command lines of the load client; running them is up to the caller (a local process, an account of a test node)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MAIN_CLASS = "io.rackspan.load.LoadMain"
+
+
+def java_command(
+    jar: Path, libs: Path, args: Sequence[str], *, java: str = "java", jvm: Sequence[str] = ("-Xmx256m",)
+) -> list[str]:
+    """The whole command. ``libs`` is the distribution's libs folder: its kafka-clients is the client that runs."""
+    return [java, *jvm, "-cp", f"{jar}:{libs}/*", MAIN_CLASS, *args]
+
+
+@dataclass(frozen=True)
+class Produce:
+    """One open-loop producer. ``rate`` is records per second, ``duration`` seconds, ``size`` bytes of the value.
+
+    ``spread`` is round-robin, sticky (the client's own choice) or one partition number. Kafka settings that are None
+    stay at the client's default. ``control`` lets the caller write pause, resume and stop lines to stdin.
+    """
+
+    producer: str
+    bootstrap: str
+    topic: str
+    out: Path
+    rate: float = 100
+    duration: float = 3600
+    size: int = 200
+    acks: str = "all"
+    spread: str = "round-robin"
+    linger_ms: int = 0
+    retries: int | None = None
+    idempotence: bool | None = None
+    delivery_timeout_ms: int | None = None
+    request_timeout_ms: int | None = None
+    ready_seconds: float = 30
+    close_seconds: float = 10
+    stop_file: Path | None = None
+    control: bool = False
+    start_paused: bool = False
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    def args(self) -> list[str]:
+        """Arguments of the main class."""
+        options: dict[str, object | None] = {
+            "producer": self.producer,
+            "bootstrap": self.bootstrap,
+            "topic": self.topic,
+            "out": self.out,
+            "rate": self.rate,
+            "duration": self.duration,
+            "size": self.size,
+            "acks": self.acks,
+            "spread": self.spread,
+            "linger-ms": self.linger_ms,
+            "retries": self.retries,
+            "idempotence": None if self.idempotence is None else str(self.idempotence).lower(),
+            "delivery-timeout-ms": self.delivery_timeout_ms,
+            "request-timeout-ms": self.request_timeout_ms,
+            "ready-seconds": self.ready_seconds,
+            "close-seconds": self.close_seconds,
+            "stop-file": self.stop_file,
+            "control": "stdin" if self.control else None,
+            "start": "paused" if self.start_paused else None,
+        }
+        return ["produce", *_flags(options), *_properties(self.properties)]
+
+
+@dataclass(frozen=True)
+class Read:
+    """Reads a topic from its start to the end offsets seen first; gives up after ``idle_seconds`` without progress."""
+
+    bootstrap: str
+    topic: str
+    out: Path
+    isolation: str = "read_uncommitted"
+    idle_seconds: float = 30
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    def args(self) -> list[str]:
+        """Arguments of the main class."""
+        options: dict[str, object | None] = {
+            "bootstrap": self.bootstrap,
+            "topic": self.topic,
+            "out": self.out,
+            "isolation": self.isolation,
+            "idle-seconds": self.idle_seconds,
+        }
+        return ["read", *_flags(options), *_properties(self.properties)]
+
+
+def _flags(options: Mapping[str, object | None]) -> list[str]:
+    return [text for name, value in options.items() if value is not None for text in (f"--{name}", str(value))]
+
+
+def _properties(properties: Mapping[str, str]) -> list[str]:
+    return [text for key, value in properties.items() for text in ("--property", f"{key}={value}")]

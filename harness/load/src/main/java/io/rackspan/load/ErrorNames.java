@@ -1,0 +1,37 @@
+package io.rackspan.load;
+
+import org.apache.kafka.common.errors.ApiException;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.protocol.Errors;
+
+/** Names of what a send ended with. The broker's own names, so that unpatched and patched clients need no list here. */
+final class ErrorNames {
+
+    static final String OK = "OK";
+    /** A time-out made by the client (batch expired, no metadata, no buffer), not the broker's REQUEST_TIMED_OUT. */
+    static final String TIMEOUT = "TIMEOUT";
+    /** The client dropped the record as it stopped; whether a broker has it is unknown. */
+    static final String CLIENT_CLOSED = "CLIENT_CLOSED";
+
+    private ErrorNames() {
+    }
+
+    static String of(Throwable error, boolean closing) {
+        if (error == null) {
+            return OK;
+        }
+        if (error instanceof TimeoutException) {
+            return Errors.REQUEST_TIMED_OUT.message().equals(error.getMessage())
+                ? Errors.REQUEST_TIMED_OUT.name() : TIMEOUT;
+        }
+        if (closing && !(error instanceof ApiException)) {
+            return CLIENT_CLOSED;
+        }
+        return Errors.forException(error).name();
+    }
+
+    static String cause(Throwable error) {
+        Throwable cause = error == null ? null : error.getCause();
+        return cause == null ? "" : of(cause, false);
+    }
+}

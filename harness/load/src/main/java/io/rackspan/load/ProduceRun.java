@@ -1,0 +1,230 @@
+package io.rackspan.load;
+
+import org.apache.kafka.clients.producer.Callback;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.utils.AppInfoParser;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/** Open-loop producer: each record has a due time fixed beforehand, and latency counts from it. */
+final class ProduceRun {
+
+    private static final long IDLE_PARK_NS = 2_000_000;
+    private static final Set<String> METRICS = Set.of("record-send-total", "record-retry-total", "record-error-total",
+        "batch-split-total", "bufferpool-wait-time-ns-total");
+
+    private final ProduceSettings settings;
+    private final Clock clock = Clock.anchor();
+    private final Counters counters = new Counters();
+    private final Control control;
+    private final CountDownLatch finished = new CountDownLatch(1);
+    private volatile boolean closing;
+
+    ProduceRun(ProduceSettings settings) {
+        this.settings = settings;
+        this.control = new Control(settings.startPaused());
+    }
+
+    int run() throws IOException {
+        Runtime.getRuntime().addShutdownHook(new Thread(this::terminated, "terminated"));
+        long capacity = (long) Math.ceil(settings.rate() * settings.duration());
+        try (SendLog log = new SendLog(settings.out(), settings.producer(), settings.topic(), clock, capacity);
+             KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(settings.kafka())) {
+            int partitions = awaitPartitions(producer);
+            if (partitions == 0) {
+                return LoadMain.TIMED_OUT;
+            }
+            if (settings.control()) {
+                control.readStdin();
+            }
+            started(partitions);
+            ScheduledExecutorService ticker = Executors.newSingleThreadScheduledExecutor();
+            ticker.scheduleAtFixedRate(() -> tick(producer), 1, 1, TimeUnit.SECONDS);
+            long records = sendAll(producer, log, partitions);
+            closing = true;
+            producer.close(Duration.ofMillis((long) (settings.closeSeconds() * 1000)));
+            ticker.shutdownNow();
+            log.finish(records);
+            summary(producer);
+            return LoadMain.OK;
+        } finally {
+            finished.countDown();
+        }
+    }
+
+    /** SIGTERM: stop sending, then hold the exit back until everything is written. */
+    private void terminated() {
+        control.stop("SIGTERM");
+        try {
+            long seconds = (long) Math.ceil(settings.closeSeconds()) + 5;
+            if (finished.await(seconds, TimeUnit.SECONDS)) {
+                System.out.flush();
+                Runtime.getRuntime().halt(LoadMain.OK);
+            }
+            System.err.println("load client did not stop: producer " + settings.producer() + " still open after "
+                + seconds + " s; its record file is readable, unanswered records have no done time");
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private int awaitPartitions(KafkaProducer<byte[], byte[]> producer) {
+        long until = System.nanoTime() + (long) (settings.readySeconds() * 1e9);
+        String seen = "no answer";
+        while (System.nanoTime() < until && !control.stopped()) {
+            try {
+                return producer.partitionsFor(settings.topic()).size();
+            } catch (TimeoutException e) {
+                seen = e.getMessage();
+            }
+        }
+        System.err.println("topic " + settings.topic() + " not usable after " + settings.readySeconds() + " s: last saw '"
+            + seen + "'; check that it exists and that " + settings.kafka().get(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG)
+            + " answers");
+        return 0;
+    }
+
+    private long sendAll(KafkaProducer<byte[], byte[]> producer, SendLog log, int partitions) {
+        Schedule schedule = new Schedule(settings.rate());
+        byte[] template = Payload.template(settings.producer(), settings.size());
+        long seq = 0;
+        boolean running = false;
+        while (seq < log.capacity() && !control.stopped()) {
+            if (control.paused()) {
+                if (running) {
+                    state("paused", seq);
+                    running = false;
+                }
+                LockSupport.parkNanos(IDLE_PARK_NS);
+                continue;
+            }
+            if (!running) {
+                schedule.begin(System.nanoTime(), seq);
+                state("resumed", seq);
+                running = true;
+            }
+            long due = schedule.due(seq);
+            long now = System.nanoTime();
+            if (now < due) {
+                LockSupport.parkNanos(Math.min(due - now, IDLE_PARK_NS));
+                continue;
+            }
+            send(producer, log, seq, due, now, partition(seq, partitions), template);
+            seq++;
+        }
+        return seq;
+    }
+
+    private Integer partition(long seq, int partitions) {
+        return switch (settings.spread()) {
+            case "round-robin" -> (int) (seq % partitions);
+            case "sticky" -> null;
+            default -> Integer.valueOf(settings.spread());
+        };
+    }
+
+    private void send(KafkaProducer<byte[], byte[]> producer, SendLog log, long seq, long due, long now,
+                      Integer partition, byte[] template) {
+        log.sent(seq, due, now);
+        counters.sent(now - due);
+        byte[] value = Payload.fill(template, clock.epoch(due), seq);
+        Callback callback = (metadata, error) -> answered(log, seq, due, partition, metadata, error);
+        try {
+            producer.send(new ProducerRecord<>(settings.topic(), partition, null, value), callback);
+        } catch (KafkaException e) {
+            // Some failures are thrown and others go to the callback; each record is counted once.
+            if (!log.answered(seq)) {
+                answered(log, seq, due, partition, null, e);
+            }
+        }
+    }
+
+    private void answered(SendLog log, long seq, long due, Integer partition, RecordMetadata metadata, Exception error) {
+        long now = System.nanoTime();
+        String result = ErrorNames.of(error, closing);
+        String cause = ErrorNames.cause(error);
+        boolean known = error == null && metadata != null;
+        long offset = known && metadata.hasOffset() ? metadata.offset() : -1;
+        int where = known ? metadata.partition() : partition == null ? -1 : partition;
+        log.done(seq, now, where, offset, result, cause);
+        counters.done(result, cause, now - due);
+    }
+
+    private void tick(KafkaProducer<byte[], byte[]> producer) {
+        control.checkStopFile(settings.stopFile());
+        Map<String, Object> line = event("second");
+        line.putAll(counters.totals());
+        line.putAll(counters.interval());
+        line.put("metrics", metrics(producer));
+        Json.print(line);
+    }
+
+    private void started(int partitions) {
+        // The effective value: an unusual acks makes a client turn idempotence off without a word.
+        ProducerConfig effective = new ProducerConfig(settings.kafka());
+        Map<String, Object> line = event("started");
+        line.put("pid", ProcessHandle.current().pid());
+        line.put("anchor_epoch_ns", clock.anchorEpochNs());
+        line.put("anchor_mono_ns", clock.anchorMonoNs());
+        line.put("topic", settings.topic());
+        line.put("partitions", partitions);
+        line.put("rate", settings.rate());
+        line.put("size", settings.size());
+        line.put("client_version", AppInfoParser.getVersion());
+        line.put("client_commit", AppInfoParser.getCommitId());
+        line.put("acks", effective.getString(ProducerConfig.ACKS_CONFIG));
+        line.put("idempotence", effective.getBoolean(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG));
+        line.put("linger_ms", effective.getLong(ProducerConfig.LINGER_MS_CONFIG));
+        line.put("retries", effective.getInt(ProducerConfig.RETRIES_CONFIG));
+        line.put("delivery_timeout_ms", effective.getInt(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG));
+        Json.print(line);
+    }
+
+    private void state(String name, long seq) {
+        Map<String, Object> line = event(name);
+        line.put("seq", seq);
+        Json.print(line);
+    }
+
+    private void summary(KafkaProducer<byte[], byte[]> producer) {
+        Map<String, Object> line = event("summary");
+        line.put("stopped_by", control.reason());
+        line.putAll(counters.totals());
+        line.put("metrics", metrics(producer));
+        Json.print(line);
+    }
+
+    private Map<String, Object> event(String name) {
+        Map<String, Object> line = new LinkedHashMap<>();
+        long now = System.nanoTime();
+        line.put("event", name);
+        line.put("producer", settings.producer());
+        line.put("t_ns", clock.epoch(now));
+        line.put("mono_ns", now);
+        return line;
+    }
+
+    private static Map<String, Object> metrics(KafkaProducer<byte[], byte[]> producer) {
+        Map<String, Object> out = new LinkedHashMap<>();
+        producer.metrics().forEach((name, metric) -> {
+            if (name.group().equals("producer-metrics") && METRICS.contains(name.name())) {
+                out.put(name.name(), metric.metricValue());
+            }
+        });
+        return out;
+    }
+}

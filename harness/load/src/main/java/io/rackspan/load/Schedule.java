@@ -1,0 +1,23 @@
+package io.rackspan.load;
+
+/** When each record is due: evenly spaced from the start, shifted only by an asked pause, never by slow sends. */
+final class Schedule {
+
+    private final double rate;
+    private long beginNs;
+    private long firstSeq;
+
+    Schedule(double rate) {
+        this.rate = rate;
+    }
+
+    /** Starts, or starts again after a pause, with the record that comes next. */
+    void begin(long monoNs, long nextSeq) {
+        beginNs = monoNs;
+        firstSeq = nextSeq;
+    }
+
+    long due(long seq) {
+        return beginNs + Math.round((seq - firstSeq) * 1e9 / rate);
+    }
+}
