@@ -243,7 +243,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     if manifest.get("schema_version") != schema_file()["version"]:
         raise RunFolderError(
             f"cannot read run {path}",
-            seen=f"schema version {manifest.get('schema_version')!r}, where this program reads {schema_file()['version']}",
+            seen=f"schema version {manifest.get('schema_version')!r}, wanted {schema_file()['version']}",
             do="make the run again, or read it with the release that made it",
         )
     return manifest
