@@ -67,7 +67,7 @@ final class Options {
         } catch (NumberFormatException e) {
             // Answered below with the same words as a number that is out of range.
         }
-        throw new UsageException("bad value of --" + name + ": saw '" + value + "'; give a number above 0");
+        throw new UsageException("bad --" + name + ": saw '" + value + "'; give a number above 0");
     }
 
     /** The command line is wrong; the message says what was seen and what to write instead. */

@@ -1,0 +1,69 @@
+"""One stock broker on a loopback address of its own, for the tests of the load client."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from harness.wait import wait_for
+
+ROOT = Path(__file__).parents[2]
+LIBS = ROOT / "build/dist/stock-kafka_2.13-4.3.1/libs"
+JAR = ROOT / "build/load/rackspan-load.jar"
+HOST = "127.77.200.1"
+MISSING = not (LIBS.is_dir() and JAR.is_file())
+_CLUSTER_ID = "rackspanLoadTests00000"
+_HEAP = ("-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
+
+@dataclass
+class Broker:
+    """A running broker; pause and resume freeze the process and let it go on."""
+
+    process: subprocess.Popen[bytes]
+    bootstrap: str
+    admin: AdminClient
+
+    def topic(self, name: str, partitions: int = 1, config: dict[str, str] | None = None) -> str:
+        """Creates a topic with one replica and waits until it is there."""
+        self.admin.create_topics([NewTopic(name, partitions, 1, config=config or {})])[name].result(20)
+        wait_for(f"topic {name}", lambda: name in self.admin.list_topics(timeout=5).topics, 20)
+        return name
+
+    def pause(self) -> None:
+        """The broker hangs: connections stay, nothing is answered."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """The broker goes on."""
+        self.process.send_signal(signal.SIGCONT)
+
+
+@contextmanager
+def stock_broker(folder: Path) -> Iterator[Broker]:
+    """Formats, starts, and at the end kills one broker that is its own controller."""
+    properties = folder / "server.properties"
+    properties.write_text(
+        f"process.roles=broker,controller\nnode.id=1\ncontroller.quorum.voters=1@{HOST}:9093\n"
+        f"listeners=PLAINTEXT://{HOST}:9092,CONTROLLER://{HOST}:9093\ncontroller.listener.names=CONTROLLER\n"
+        f"log.dirs={folder}/data\noffsets.topic.replication.factor=1\nlog.cleaner.dedupe.buffer.size=8388608\n"
+    )
+    java = ["java", *_HEAP, "-cp", f"{LIBS}/*"]
+    format_args = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(properties)]
+    subprocess.run([*java, *format_args], check=True, capture_output=True)
+    with (folder / "broker.log").open("wb") as log:
+        process = subprocess.Popen([*java, "kafka.Kafka", str(properties)], stdout=log, stderr=log, cwd=folder)
+    try:
+        admin = AdminClient({"bootstrap.servers": f"{HOST}:9092", "log_level": 0})
+        wait_for("one stock broker to answer", lambda: bool(admin.list_topics(timeout=2).brokers), 60)
+        yield Broker(process, f"{HOST}:9092", admin)
+    finally:
+        process.kill()
+        process.wait()

@@ -1,0 +1,235 @@
+"""The load client against a real stock broker: schedule, results, crash safety, read-back."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from confluent_kafka import Producer
+
+from harness.load.command import Produce, Read, java_command
+from harness.load.process import LoadClientError, LoadProcess
+from harness.load.records import read_acks, read_reads
+from harness.results import RunFolder, RunFolderError
+from harness.tests.load_broker import JAR, LIBS, MISSING, Broker, stock_broker
+
+pytestmark = pytest.mark.skipif(MISSING, reason="needs build/load/rackspan-load.jar and the stock distribution")
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    with stock_broker(tmp_path_factory.mktemp("broker")) as running:
+        yield running
+
+
+def client(options: Produce | Read, folder: Path) -> LoadProcess:
+    return LoadProcess(java_command(JAR, LIBS, options.args()), folder / "client.log")
+
+
+def produce(broker: Broker, folder: Path, topic: str, **options: object) -> tuple[dict[str, object], pa.Table]:
+    spec = Produce("p1", broker.bootstrap, topic, folder / "sends.bin", **options)  # type: ignore[arg-type]
+    with client(spec, folder) as running:
+        summary = running.finish(40)
+    return summary, read_acks(spec.out)
+
+
+def column(table: pa.Table, name: str) -> np.ndarray:
+    return np.asarray(table[name].to_numpy())
+
+
+def read_back(broker: Broker, folder: Path, topic: str) -> tuple[dict[str, object], pa.Table]:
+    spec = Read(broker.bootstrap, topic, folder / "reads.bin")
+    with client(spec, folder) as running:
+        summary = running.finish(40)
+    return summary, read_reads(spec.out)
+
+
+def test_what_was_acknowledged_is_read_back_at_its_offset(broker: Broker, tmp_path: Path) -> None:
+    topic = broker.topic("acked", 3)
+    summary, acks = produce(broker, tmp_path, topic, rate=200, duration=2)
+    assert (summary["sent"], summary["acked"], summary["errors"], summary["unanswered"]) == (400, 400, {}, 0)
+    assert set(acks["result"].to_pylist()) == {"OK"} and set(acks["topic"].to_pylist()) == {topic}
+    assert sorted(set(acks["partition"].to_pylist())) == [0, 1, 2]
+    read_summary, reads = read_back(broker, tmp_path, topic)
+    assert read_summary["complete"] is True and read_summary["rows"] == 400
+    key = ["producer", "seq", "partition", "offset"]
+    sent = {tuple(row.values()) for row in acks.select(key).to_pylist()}
+    assert {tuple(row.values()) for row in reads.select(key).to_pylist()} == sent
+
+
+def test_due_times_are_evenly_spaced_and_latency_counts_from_them(broker: Broker, tmp_path: Path) -> None:
+    _, acks = produce(broker, tmp_path, broker.topic("spaced"), rate=250, duration=2)
+    assert np.all(np.abs(np.diff(column(acks, "due_ns")) - 4_000_000) <= 1)
+    assert np.all(column(acks, "sent_ns") >= column(acks, "due_ns"))
+    assert np.all(column(acks, "done_ns") > column(acks, "sent_ns"))
+
+
+def test_a_hanging_broker_does_not_hold_up_the_schedule(broker: Broker, tmp_path: Path) -> None:
+    spec = Produce("p1", broker.bootstrap, broker.topic("hang"), tmp_path / "sends.bin", 200, 6)
+    with client(spec, tmp_path) as running:
+        running.wait_line("second", 20)
+        broker.pause()
+        try:
+            frozen = len(running.lines)
+            running.wait_line("second", 10, frozen + 1)
+        finally:
+            broker.resume()
+        summary = running.finish(60)
+    acks = read_acks(spec.out)
+    assert summary["acked"] == 1200
+    lag = column(acks, "sent_ns") - column(acks, "due_ns")
+    latency = column(acks, "done_ns") - column(acks, "due_ns")
+    assert np.percentile(lag, 95) < 100e6, "records must be sent on time while nothing is answered"
+    assert latency.max() > 1e9, "the wait must show in the latency of the records that were due in it"
+    assert np.count_nonzero(latency > 0.5e9) > 50
+
+
+def test_a_killed_client_leaves_a_readable_file(broker: Broker, tmp_path: Path) -> None:
+    spec = Produce("p1", broker.bootstrap, broker.topic("killed"), tmp_path / "sends.bin", rate=500, duration=60)
+    with client(spec, tmp_path) as running:
+        running.wait_line("second", 20)
+        broker.pause()
+        try:
+            seen = running.wait_line("second", 10, len(running.lines))
+            running.kill()
+        finally:
+            broker.resume()
+    acks = read_acks(spec.out)
+    assert acks.num_rows >= seen["sent"] > 500
+    assert acks["seq"].to_pylist() == list(range(acks.num_rows))
+    done = column(acks, "done_ns")
+    open_rows = acks.filter(pa.array(done == 0))
+    assert 0 < open_rows.num_rows < acks.num_rows
+    assert set(open_rows["result"].to_pylist()) == {""} and set(open_rows["offset"].to_pylist()) == {-1}
+    assert set(acks.filter(pa.array(done > 0))["result"].to_pylist()) == {"OK"}
+
+
+def test_a_refusal_keeps_its_name_with_retries_off(broker: Broker, tmp_path: Path) -> None:
+    topic = broker.topic("refused", config={"max.message.bytes": "100"})
+    summary, acks = produce(broker, tmp_path, topic, rate=50, duration=1, retries=0)
+    assert set(acks["result"].to_pylist()) == {"MESSAGE_TOO_LARGE"}
+    assert summary["errors"] == {"MESSAGE_TOO_LARGE": 50} and summary["acked"] == 0
+    assert read_back(broker, tmp_path, topic)[1].num_rows == 0
+
+
+def test_a_client_side_time_out_is_told_from_the_brokers(broker: Broker, tmp_path: Path) -> None:
+    topic = broker.topic("late")
+    spec = Produce("p1", broker.bootstrap, topic, tmp_path / "sends.bin", 100, 2, delivery_timeout_ms=700)
+    with client(spec, tmp_path) as running:
+        running.wait_line("resumed", 20)
+        broker.pause()
+        try:
+            summary = running.finish(40)
+        finally:
+            broker.resume()
+    assert set(read_acks(spec.out)["result"].to_pylist()) <= {"OK", "TIMEOUT", "NETWORK_EXCEPTION"}
+    assert "TIMEOUT" in read_acks(spec.out)["result"].to_pylist()
+    assert summary["unanswered"] == 0
+
+
+def test_sigterm_answers_what_is_open_within_its_limit_and_writes_everything(broker: Broker, tmp_path: Path) -> None:
+    topic = broker.topic("term")
+    spec = Produce("p1", broker.bootstrap, topic, tmp_path / "sends.bin", 100, 60, close_seconds=1)
+    with client(spec, tmp_path) as running:
+        running.wait_line("second", 20)
+        broker.pause()
+        try:
+            running.wait_line("second", 10, len(running.lines))
+            summary = running.stop(20)
+        finally:
+            broker.resume()
+    acks = read_acks(spec.out)
+    assert summary["stopped_by"] == "SIGTERM" and summary["sent"] == acks.num_rows
+    assert np.all(column(acks, "done_ns") > 0)
+    assert {"OK", "CLIENT_CLOSED"} <= set(acks["result"].to_pylist())
+
+
+def test_pause_and_resume_shift_the_schedule(broker: Broker, tmp_path: Path) -> None:
+    topic = broker.topic("paused")
+    spec = Produce("p1", broker.bootstrap, topic, tmp_path / "sends.bin", 200, 60, control=True, start_paused=True)
+    with client(spec, tmp_path) as running:
+        running.wait_line("started", 20)
+        running.resume()
+        running.wait_line("second", 10, len(running.lines))
+        paused = running.pause()
+        running.wait_line("second", 10, len(running.lines) + 1)
+        resumed = running.resume()
+        assert resumed["seq"] == paused["seq"] > 0
+        running.stop()
+    due = column(read_acks(spec.out), "due_ns")
+    gap = np.diff(due)[paused["seq"] - 1]
+    assert gap > 0.5e9 and due[paused["seq"]] <= resumed["t_ns"]
+    assert np.count_nonzero(np.diff(due) > 10e6) == 1, "only the pause may leave a gap"
+
+
+def test_a_stop_file_ends_the_client(broker: Broker, tmp_path: Path) -> None:
+    spec = Produce("p1", broker.bootstrap, broker.topic("stopfile"), tmp_path / "sends.bin", 100, 60)
+    with client(replace(spec, stop_file=tmp_path / "stop"), tmp_path) as running:
+        running.wait_line("second", 20)
+        (tmp_path / "stop").touch()
+        assert running.finish(20)["stopped_by"] == "stop file"
+
+
+def test_records_of_others_are_read_as_not_ours(broker: Broker, tmp_path: Path) -> None:
+    topic = broker.topic("foreign")
+    other = Producer({"bootstrap.servers": broker.bootstrap})
+    other.produce(topic, b"hello")
+    assert other.flush(20) == 0
+    _, reads = read_back(broker, tmp_path, topic)
+    assert [(r["producer"], r["seq"], r["offset"]) for r in reads.to_pylist()] == [("", -1, 0)]
+
+
+def test_effective_settings_are_told(broker: Broker, tmp_path: Path) -> None:
+    topic = broker.topic("told")
+    spec = Produce("p1", broker.bootstrap, topic, tmp_path / "sends.bin", 10, 1, acks="1")
+    with client(spec, tmp_path) as running:
+        line = running.wait_line("started", 20)
+        running.finish(20)
+    assert (line["acks"], line["idempotence"], line["partitions"]) == ("1", False, 1)
+    assert line["client_version"] == "4.3.1"
+
+
+def test_rows_fit_the_run_folder(broker: Broker, tmp_path: Path) -> None:
+    topic = broker.topic("folder")
+    _, acks = produce(broker, tmp_path, topic, rate=50, duration=1)
+    run = RunFolder.create(tmp_path / "runs", "x")
+    run.add_acks(acks)
+    run.add_reads(read_back(broker, tmp_path, topic)[1])
+
+
+def test_a_missing_topic_is_named_with_what_to_do(broker: Broker, tmp_path: Path) -> None:
+    spec = Produce("p1", "127.77.200.9:9092", "absent", tmp_path / "sends.bin", ready_seconds=1)
+    with client(spec, tmp_path) as running, pytest.raises(LoadClientError, match=r"exit code 3"):
+        running.finish(20)
+    text = (tmp_path / "client.log").read_text()
+    assert "topic absent not usable after 1.0 s: last saw '" in text and "check that it exists" in text
+
+
+@pytest.mark.parametrize(
+    ("args", "text"),
+    [
+        (["fly"], "unknown command: saw 'fly'; use 'produce' or 'read'"),
+        (["produce", "--rat", "5"], "unknown option: saw '--rat'; use one of"),
+        (["produce", "--rate"], "option without a value: saw '--rate' at the end"),
+        (["produce", "--producer", "p", "--size", "5"], "bad --size: saw 5; a record of producer p needs at least 22"),
+        (["produce", "--producer", "x" * 32], "bad --producer: saw 32 bytes; give 1 to 31"),
+        (["produce", "--producer", "p", "--spread", "odd"], "bad --spread: saw 'odd'; give round-robin"),
+        (["produce", "--producer", "p", "--topic", "t", "--out", "f", "--rate", "-1"], "bad --rate: saw '-1'"),
+        (["read", "--topic", "t"], "missing option: --bootstrap was not given; add it"),
+    ],
+)
+def test_usage_errors(args: list[str], text: str) -> None:
+    done = subprocess.run(java_command(JAR, LIBS, args), capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert text in done.stderr
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.bin").write_bytes(b"something else entirely")
+    with pytest.raises(RunFolderError, match=r"cannot read record file[\s\S]*wanted b'RKSENDS1'"):
+        read_acks(tmp_path / "x.bin")
