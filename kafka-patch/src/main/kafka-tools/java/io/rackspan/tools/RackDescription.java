@@ -1,0 +1,44 @@
+package io.rackspan.tools;
+
+import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.TopicPartitionInfo;
+import org.apache.kafka.common.config.TopicConfig;
+
+import java.util.Objects;
+
+/** What kafka-topics.sh says about the racks of a partition, from what any broker tells an admin client. */
+public final class RackDescription {
+
+    private RackDescription() {
+    }
+
+    /** True if racks are asked for and the in-sync replicas are in fewer, or there is no leader to ask. */
+    public static boolean isUnder(Config config, TopicPartitionInfo info) {
+        int minRacks = minRacks(config);
+        return minRacks > 1 && (info.leader() == null || span(info) < minRacks);
+    }
+
+    /** True if racks are asked for and the in-sync replicas are in no more than that. */
+    public static boolean isAt(Config config, TopicPartitionInfo info) {
+        int minRacks = minRacks(config);
+        return minRacks > 1 && info.leader() != null && span(info) == minRacks;
+    }
+
+    private static int minRacks(Config config) {
+        ConfigEntry entry = config.get(TopicConfig.MIN_IN_SYNC_RACKS_CONFIG);
+        // A stock broker does not know the setting
+        return entry == null ? 1 : Integer.parseInt(entry.value());
+    }
+
+    /** Brokers without a rack share one; an empty node is a broker that is not there, so its rack is not known. */
+    private static long span(TopicPartitionInfo info) {
+        return info.isr().stream()
+            .filter(node -> !node.isEmpty())
+            .map(Node::rack)
+            .map(rack -> Objects.requireNonNullElse(rack, ""))
+            .distinct()
+            .count();
+    }
+}

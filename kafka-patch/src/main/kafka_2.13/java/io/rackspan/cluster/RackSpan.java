@@ -1,0 +1,135 @@
+package io.rackspan.cluster;
+
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.TopicConfig;
+import org.apache.kafka.common.errors.NotEnoughRacksException;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.utils.Time;
+
+import io.rackspan.metadata.BrokerRacks;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.util.Collection;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.function.Supplier;
+
+/**
+ * The gates of min.insync.racks for one partition (seed 002, Produce Acknowledgement Logic): may a write be appended, may the
+ * high watermark move, may a waiting write be acknowledged. All of them compare one number, the span: how many distinct
+ * racks a set of replicas is in.
+ *
+ * <p>With min.insync.racks at 1 each gate is one comparison. Above that the span is counted once per change of the replicas
+ * or of the racks, told by the identity of both objects, so that a call allocates nothing. Thread-safe.
+ */
+public final class RackSpan {
+
+    private static final Logger LOG = LoggerFactory.getLogger(RackSpan.class);
+
+    private record View(Collection<Integer> replicas, BrokerRacks racks, int span) { }
+
+    private record Requirement(int minRacks, BrokerRacks racks) { }
+
+    private final TopicPartition partition;
+    private final Supplier<BrokerRacks> racks;
+    private final RefusalLog refusalLog = new RefusalLog();
+
+    private volatile View isrView = new View(null, null, 0);
+    private volatile View assignmentView = new View(null, null, 0);
+    private volatile Requirement requirement = new Requirement(1, null);
+
+    public RackSpan(TopicPartition partition, Supplier<BrokerRacks> racks) {
+        this.partition = partition;
+        this.racks = racks;
+    }
+
+    /** The number of distinct racks that the in-sync replicas are in. */
+    public int span(Collection<Integer> isr) {
+        BrokerRacks now = racks.get();
+        View view = isrView;
+        if (view.replicas != isr || view.racks != now) {
+            view = new View(isr, now, now.span(isr));
+            isrView = view;
+        }
+        return view.span;
+    }
+
+    private int assignmentSpan(Collection<Integer> assignment) {
+        BrokerRacks now = racks.get();
+        View view = assignmentView;
+        if (view.replicas != assignment || view.racks != now) {
+            view = new View(assignment, now, now.span(assignment));
+            assignmentView = view;
+        }
+        return view.span;
+    }
+
+    /** True if the in-sync replicas are in fewer racks than asked for. */
+    public boolean isUnder(int minRacks, Collection<Integer> isr) {
+        return minRacks > 1 && span(isr) < minRacks;
+    }
+
+    /** True if racks are asked for and not one can be spared; never for the default 1, which asks for none. */
+    public boolean isAt(int minRacks, Collection<Integer> isr) {
+        return minRacks > 1 && span(isr) == minRacks;
+    }
+
+    /**
+     * The append gate.
+     *
+     * @throws NotEnoughRacksException if the in-sync replicas are in too few racks
+     */
+    public void checkAppend(int minRacks, Collection<Integer> isr, Collection<Integer> assignment, Time time) {
+        if (!isUnder(minRacks, isr))
+            return;
+        String shortage = shortage(minRacks, isr, assignment);
+        long refused = refusalLog.refused(time.milliseconds());
+        if (refused > 0)
+            LOG.warn("{} Refused {} append(s) since the last such line.", shortage, refused);
+        throw new NotEnoughRacksException(shortage);
+    }
+
+    /**
+     * The high watermark gate. What the assignment can never meet is not waited for: such a topic goes on to serve writes
+     * with acks 0 and 1, while the append gate refuses acks=all.
+     */
+    public boolean holdsHighWatermark(int minRacks, Collection<Integer> isr, Collection<Integer> assignment) {
+        return isUnder(minRacks, isr) && span(isr) < assignmentSpan(assignment);
+    }
+
+    /** The gate after the append: what a waiting write is to be told, whether or not the high watermark has reached it. */
+    public Errors checkAfterAppend(int minRacks, Collection<Integer> isr) {
+        return isUnder(minRacks, isr) ? Errors.NOT_ENOUGH_RACKS_AFTER_APPEND : Errors.NONE;
+    }
+
+    /**
+     * Notes what is asked for now, and returns true if that, or a rack it is measured by, has changed since the last call.
+     * Always false for partitions that never asked for racks.
+     */
+    public synchronized boolean requirementChanged(int minRacks) {
+        Requirement last = requirement;
+        BrokerRacks now = racks.get();
+        boolean changed = minRacks != last.minRacks || (minRacks > 1 && now != last.racks);
+        if (changed)
+            requirement = new Requirement(minRacks, now);
+        return changed;
+    }
+
+    /** Which racks are present, which are missing, and what asks for them. */
+    public String shortage(int minRacks, Collection<Integer> isr, Collection<Integer> assignment) {
+        BrokerRacks now = racks.get();
+        SortedSet<String> present = now.racksOf(isr);
+        SortedSet<String> assigned = now.racksOf(assignment);
+        SortedSet<String> missing = new TreeSet<>(assigned);
+        missing.removeAll(present);
+        String text = "Partition " + partition + " has in-sync replicas " + isr + " in " + present.size() + " rack(s) [" +
+            BrokerRacks.describe(present) + "], but " + TopicConfig.MIN_IN_SYNC_RACKS_CONFIG + " is " + minRacks + ".";
+        if (!missing.isEmpty())
+            text += " No replica is in sync in rack(s) [" + BrokerRacks.describe(missing) + "].";
+        if (assigned.size() < minRacks)
+            text += " The assignment " + assignment + " spans " + assigned.size() + " rack(s) only: reassign it to more racks, or lower the setting.";
+        return text;
+    }
+}
