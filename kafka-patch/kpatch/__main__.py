@@ -1,0 +1,5 @@
+"""`python -m kpatch`."""
+
+from kpatch.cli import main
+
+raise SystemExit(main())

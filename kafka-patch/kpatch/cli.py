@@ -1,0 +1,116 @@
+"""`python -m kpatch`: what the Gradle tasks call."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+from kpatch import checks, dist, jars, paths, series, toolchain, upstream, worktree
+from kpatch import compile as compiler
+from kpatch.errors import KpatchError
+
+_SOURCE = paths.BUILD / "kafka-src"
+_CLASSES = paths.BUILD / "kafka-classes"
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _sources(up: upstream.Upstream) -> dict[str, Path]:
+    return {m.artifact: upstream.official(m.artifact, "sources") for m in up.modules}
+
+
+def _apply(up: upstream.Upstream, _: argparse.Namespace) -> None:
+    print(worktree.apply(up, _sources(up)))
+
+
+def _rebuild(_: upstream.Upstream, __: argparse.Namespace) -> None:
+    changed = worktree.rebuild()
+    print("\n".join(changed) if changed else "patches are up to date")
+
+
+def _check(up: upstream.Upstream, args: argparse.Namespace) -> None:
+    if findings := checks.check(up, _sources(up), args.patches):
+        raise KpatchError(
+            f"{len(findings)} finding(s) in patches", "\n  " + "\n  ".join(findings), "\nMend each of them"
+        )
+    print(f"{len(series.read_series(args.patches))} patch(es): strict apply, headers, no context, round trip: ok")
+
+
+def _list(up: upstream.Upstream, _: argparse.Namespace) -> None:
+    for name in series.read_series(paths.PATCHES):
+        patch = series.parse(name, (paths.PATCHES / name).read_text())
+        added, removed = sum(f.added for f in patch.files), sum(f.removed for f in patch.files)
+        print(f"{name}\t{patch.trailers.get('Proposal', '')}\t{len(patch.files)} files\t+{added} -{removed}")
+
+
+def _build(up: upstream.Upstream, args: argparse.Namespace) -> None:
+    if args.work:
+        tree, out = paths.WORK, paths.BUILD / "dev-classes"
+    else:
+        tree, out = args.out / "kafka-src", args.out / "kafka-classes"
+        shutil.rmtree(tree, ignore_errors=True)
+        worktree.build(tree, up, _sources(up))
+        _say(f"sources: {len(up.modules)} modules, {len(series.read_series(paths.PATCHES))} patch(es) applied")
+    compiler.compile_tree(tree, out, up, whole=not args.work, progress=_say)
+    folder = dist.assemble(up, "rackspan", args.out / ("dev" if args.work else "dist"), tree, out)
+    if not args.work:
+        dist.maven_artifact(up, folder, args.out / "maven")
+        folder = dist.archive(folder)
+    print(folder)
+
+
+def _stock(up: upstream.Upstream, args: argparse.Namespace) -> None:
+    print(dist.archive(dist.assemble(up, "stock", args.out / "dist")))
+
+
+def _toolchain(up: upstream.Upstream, args: argparse.Namespace) -> None:
+    print(toolchain.report(up, _sources(up), args.out, args.only, _say))
+
+
+def _load(_: upstream.Upstream, args: argparse.Namespace) -> None:
+    sources = sorted((paths.PROJECT / "harness" / "load" / "src" / "main" / "java").rglob("*.java"))
+    classes = paths.BUILD / "load" / "classes"
+    compiler.compile_strict("the load client", sources, classes, upstream.runtime())
+    jars.pack(classes, args.jar)
+    print(args.jar)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Parses arguments, runs one command; 0 ok, 1 failed, 2 usage."""
+    parser = argparse.ArgumentParser(prog="kpatch", description=__doc__)
+    commands = parser.add_subparsers(required=True)
+
+    def command(verb: str, run: object, text: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(verb, help=text)
+        sub.set_defaults(run=run)
+        return sub
+
+    command("apply", _apply, "make the work tree: base and one commit per patch")
+    command("rebuild", _rebuild, "write the work tree's commits to the patch folder")
+    command("check", _check, "demand that the patch folder is sound").add_argument(
+        "--patches", type=Path, default=paths.PATCHES
+    )
+    command("list", _list, "patches with proposal, files and size")
+    build = command("build", _build, "compile and assemble the rackspan distribution")
+    build.add_argument("--work", action="store_true", help="from the work tree, only touched files, no archive")
+    build.add_argument("--out", type=Path, default=paths.BUILD)
+    command("stock", _stock, "assemble the unpatched distribution").add_argument(
+        "--out", type=Path, default=paths.BUILD
+    )
+    chain = command("toolchain", _toolchain, "compare unpatched sources, compiled here, with the official classes")
+    chain.add_argument("--out", type=Path, default=paths.BUILD / "toolchain")
+    chain.add_argument("--only", action="append", default=[], metavar="ARTIFACT")
+    command("load", _load, "compile the load client").add_argument(
+        "--jar", type=Path, default=paths.BUILD / "load" / "rackspan-load.jar"
+    )
+    args = parser.parse_args(argv)
+    try:
+        args.run(upstream.load(), args)
+    except KpatchError as e:
+        print(f"kpatch: {e}", file=sys.stderr)
+        return 1
+    return 0

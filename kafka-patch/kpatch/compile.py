@@ -1,0 +1,120 @@
+"""Compiles the patched modules: whole for a distribution, only what is touched while developing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kpatch import upstream
+from kpatch.errors import KpatchError
+from kpatch.git import git
+
+Progress = Callable[[str], None]
+_STRICT = ("-Xlint:all", "-Werror", "-implicit:none")
+
+
+@dataclass(frozen=True)
+class Tools:
+    """The compilers: a JDK's javac and java, and the jars of scalac."""
+
+    javac: str
+    java: str
+    scalac: tuple[Path, ...]
+
+
+def tools() -> Tools:
+    """javac and java of JAVA_HOME, else of PATH; scalac from the verified artifacts."""
+    found = []
+    for name in ("javac", "java"):
+        home = os.environ.get("JAVA_HOME")
+        path = f"{home}/bin/{name}" if home and Path(home, "bin", name).exists() else shutil.which(name)
+        if not path:
+            raise KpatchError(
+                "no JDK", f"{name} is not on PATH", "Install a JDK 17: apt-get install openjdk-17-jdk-headless"
+            )
+        found.append(path)
+    return Tools(found[0], found[1], tuple(a.file for a in upstream.artifacts("scalac")))
+
+
+def touched(tree: Path) -> set[str]:
+    """Paths (artifact/package/File) that differ from the base, uncommitted edits included."""
+    names = git(tree, "diff", "--name-only", "--no-renames", "base").split()
+    names += git(tree, "ls-files", "--others", "--exclude-standard").split()
+    return {n for n in names if n.endswith((".java", ".scala"))}
+
+
+def compile_tree(
+    tree: Path, out: Path, up: upstream.Upstream, *, whole: bool, progress: Progress, own: bool = True
+) -> None:
+    """Compiles a source tree into `out/<artifact>/`.
+
+    `whole`: every source of every module; else only files that differ from the base (and our own classes), against the
+    official classes. Fails on the first compiler error with the compiler's own text.
+    """
+    tool = tools()
+    official = upstream.runtime()
+    changed = touched(tree)
+    shutil.rmtree(out, ignore_errors=True)
+    ready: list[Path] = []
+    for module in up.modules:
+        sources = sorted(p for p in (tree / module.artifact).rglob("*") if p.suffix in (".java", ".scala"))
+        sources = [p for p in sources if p.relative_to(tree / module.artifact).as_posix() not in module.skip]
+        if not whole:
+            sources = [p for p in sources if p.relative_to(tree).as_posix() in changed]
+        ours = sorted(module.own.rglob("*.java")) if own else []
+        target = out / module.artifact
+        target.mkdir(parents=True)
+        begin = time.monotonic()
+        if sources or ours:
+            _compile_module(tool, module, sources, ours, target, [*ready, *official])
+            progress(f"{module.artifact}: {len(sources) + len(ours)} sources in {time.monotonic() - begin:.1f} s")
+        ready.append(target)
+
+
+def compile_strict(what: str, sources: list[Path], target: Path, path: Iterable[Path], release: int = 17) -> None:
+    """Compiles sources of our own that belong to no upstream module, under the strict rules."""
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    options: list[object] = ["-proc:none", "-g", "--release", release, "-encoding", "UTF-8", "-d", target]
+    _run(what, [tools().javac], [*options, "-cp", _join(path), *_STRICT], sources)
+
+
+def _compile_module(
+    tool: Tools, module: upstream.Module, sources: list[Path], ours: list[Path], target: Path, path: Iterable[Path]
+) -> None:
+    path = [target, *path]
+    java = [p for p in [*sources, *ours] if p.suffix == ".java"]
+    scala = [p for p in sources if p.suffix == ".scala"]
+    if scala:
+        # scalac reads the Java sources of a mixed module for their signatures; javac then compiles them.
+        _run(
+            module.artifact,
+            [tool.java, "-Xss8m", "-Xmx3g", "-cp", _join(tool.scalac), "scala.tools.nsc.Main", "-nobootcp"],
+            ["-cp", _join(path), "-d", target, "-nowarn", "-release", module.release, "-encoding", "utf8"]
+            + [*module.scalac, "-Ybackend-parallelism", os.cpu_count() or 1],  # noqa: RUF005
+            [*scala, *java],
+        )
+    common = ["-proc:none", "-g", "--release", module.release, "-encoding", "UTF-8", "-d", target, "-cp", _join(path)]
+    _run(module.artifact, [tool.javac], [*common, "-nowarn"], java)
+    # Ours once more under the strict rules; upstream's own sources do not pass them.
+    _run(module.artifact, [tool.javac], [*common, *_STRICT], ours)
+
+
+def _join(path: Iterable[Path]) -> str:
+    return os.pathsep.join(str(p) for p in path)
+
+
+def _run(what: str, command: list[str], options: list[object], sources: list[Path]) -> None:
+    if not sources:
+        return
+    done = subprocess.run(
+        [*command, *map(str, options), *map(str, sources)], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        seen = (done.stderr + done.stdout).strip()
+        raise KpatchError(f"{what} does not compile", seen[-6000:], "Correct the sources in the work tree")

@@ -1,0 +1,150 @@
+"""Assembles a distribution: bin/ config/ libs/ LICENSE NOTICE, as a folder and as an archive."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import shutil
+import tarfile
+import zipfile
+from pathlib import Path
+
+from kpatch import compile as compiler
+from kpatch import jars, paths, series, upstream
+from kpatch.errors import KpatchError
+
+TEMPLATES = paths.KAFKA_PATCH / "dist"
+_NOTICE = """Rackspan
+This is a modified work: {name} {version} with the changes listed in rackspan.json.
+It is not {name} and is not endorsed by The Apache Software Foundation.
+
+The notices of {name} follow.
+
+"""
+
+
+def name(up: upstream.Upstream, kind: str) -> str:
+    """Folder name of a distribution; kind is `rackspan` or `stock`."""
+    return f"rackspan-kafka_2.13-{up.version}-{up.build}" if kind == "rackspan" else f"stock-kafka_2.13-{up.version}"
+
+
+def replaced(up: upstream.Upstream, tree: Path, classes: Path) -> dict[str, dict[str, Path]]:
+    """artifact -> classes (entry -> file) that replace official ones.
+
+    Of a Scala module all of scalac's: its optimiser copies bodies between classes. Of a Java module, and of the Java
+    sources of a mixed one, those of patched sources and our own: javac copies nothing between classes but constants,
+    and the tool chain test shows that no other class changes.
+    """
+    changed = compiler.touched(tree)
+    result = {}
+    for module in up.modules:
+        mine = [p.removeprefix(module.artifact + "/") for p in changed if p.startswith(module.artifact + "/")]
+        mine += [p.relative_to(module.own).as_posix() for p in module.own.rglob("*.java")]
+        root = tree / module.artifact
+        untouched = {p.relative_to(root).as_posix() for p in root.rglob("*.java")} - set(mine)
+        found = jars.class_files(classes / module.artifact)
+        if module.scalac:
+            keep = {e: f for e, f in found.items() if _top(e) + ".java" not in untouched}
+        else:
+            keep = {e: f for e, f in found.items() if any(jars.belongs(e, s) for s in mine)}
+        if keep:
+            result[module.artifact] = keep
+    return result
+
+
+def _top(entry: str) -> str:
+    return entry.removesuffix(".class").split("$", 1)[0]
+
+
+def assemble(
+    up: upstream.Upstream, kind: str, out: Path, tree: Path | None = None, classes: Path | None = None
+) -> Path:
+    """Writes `out/<name>/`; with `tree` and `classes` the patched jars, else the official ones. Returns the folder."""
+    target = out / name(up, kind)
+    new = target.with_name(target.name + ".new")
+    shutil.rmtree(new, ignore_errors=True)
+    libs = new / "libs"
+    libs.mkdir(parents=True)
+    over = replaced(up, tree, classes) if tree and classes else {}
+    for artifact in upstream.artifacts("runtime"):
+        if artifact.name in over:
+            jars.overlay(artifact.file, libs / artifact.file.name, over[artifact.name])
+        else:
+            shutil.copyfile(artifact.file, libs / artifact.file.name)
+    for folder in ("bin", "config"):
+        shutil.copytree(TEMPLATES / folder, new / folder)
+    for file in new.rglob("*"):
+        file.chmod(0o755 if file.is_dir() or file.suffix == ".sh" else 0o644)
+    _legal(up, kind, new)
+    patches = series.read_series(paths.PATCHES) if kind == "rackspan" else []
+    facts = {
+        "distribution": kind,
+        "name": target.name,
+        "base": {"name": up.name, "version": up.version, "scala": up.scala},
+        "build": up.build if kind == "rackspan" else 0,
+        "patches": {p: _sha256(paths.PATCHES / p) for p in patches},
+        "jars": {p.name: _sha256(p) for p in sorted(libs.iterdir())},
+    }
+    (new / "rackspan.json").write_text(json.dumps(facts, indent=2) + "\n")
+    shutil.rmtree(target, ignore_errors=True)
+    new.rename(target)
+    return target
+
+
+def _legal(up: upstream.Upstream, kind: str, new: Path) -> None:
+    with zipfile.ZipFile(upstream.official("kafka_2.13")) as jar:
+        licence, notice = jar.read("LICENSE"), jar.read("NOTICE")
+    (new / "LICENSE").write_bytes(licence)
+    head = _NOTICE.format(name=up.name, version=up.version).encode() if kind == "rackspan" else b""
+    (new / "NOTICE").write_bytes(head + notice)
+
+
+def archive(folder: Path) -> Path:
+    """`<folder>.tgz`, the same bytes for the same content: sorted, no times, no owners."""
+    target = folder.with_name(folder.name + ".tgz")
+    aside = target.with_name(target.name + ".new")
+    with (
+        aside.open("wb") as raw,
+        gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
+    ):
+        for file in [folder, *sorted(folder.rglob("*"))]:
+            tar.add(file, file.relative_to(folder.parent).as_posix(), recursive=False, filter=_anonymous)
+    aside.replace(target)
+    return target
+
+
+def _anonymous(info: tarfile.TarInfo) -> tarfile.TarInfo:
+    info.uid = info.gid = 0
+    info.uname = info.gname = "root"
+    info.mtime = 315532800  # 1980-01-01, as in the jars
+    return info
+
+
+def maven_artifact(up: upstream.Upstream, folder: Path, out: Path) -> Path:
+    """`rackspan-kafka-clients` in Maven layout below `out`: the patched client jar and its pom. Returns its folder."""
+    jar = folder / "libs" / f"kafka-clients-{up.version}.jar"
+    if not jar.is_file():
+        raise KpatchError("no client jar", f"{jar.name} is not in {folder.name}/libs", "Build the distribution first")
+    version = f"{up.version}-{up.build}"
+    target = out / "io" / "rackspan" / "rackspan-kafka-clients" / version
+    target.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(jar, target / f"rackspan-kafka-clients-{version}.jar")
+    needs = {a.name: a for a in upstream.artifacts("clients")}
+    dependencies = "".join(
+        f"    <dependency><groupId>{a.group}</groupId><artifactId>{a.name}</artifactId>"
+        f"<version>{a.version}</version><scope>runtime</scope></dependency>\n"
+        for a in sorted(needs.values(), key=lambda a: a.name)
+    )
+    (target / f"rackspan-kafka-clients-{version}.pom").write_text(
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        '<project xmlns="http://maven.apache.org/POM/4.0.0">\n  <modelVersion>4.0.0</modelVersion>\n'
+        "  <groupId>io.rackspan</groupId>\n  <artifactId>rackspan-kafka-clients</artifactId>\n"
+        f"  <version>{version}</version>\n  <dependencies>\n{dependencies}  </dependencies>\n</project>\n"
+    )
+    return target
+
+
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()

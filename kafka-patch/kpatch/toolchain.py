@@ -1,0 +1,82 @@
+"""Proof of the tool chain: the unpatched sources, compiled here, give the official classes."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from kpatch import compile as compiler
+from kpatch import jars, upstream, worktree
+
+# The official classes carry the lambda numbering of javac 25 (older ones number lambdas of a class in another order).
+OFFICIAL_JAVAC = 25
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One module: how many classes, and which differ from the official ones or are missing on a side."""
+
+    artifact: str
+    total: int
+    scala_differ: tuple[str, ...]
+    java_differ: tuple[str, ...]
+    missing: tuple[str, ...]
+    extra: tuple[str, ...]
+
+
+def javac_major() -> int:
+    """Major version of the javac in use."""
+    out = subprocess.run([compiler.tools().javac, "-version"], capture_output=True, text=True, check=True)
+    return int(re.findall(r"\d+", out.stdout + out.stderr)[0])
+
+
+def compare(
+    up: upstream.Upstream, sources: dict[str, Path], out: Path, only: list[str], say: compiler.Progress
+) -> list[Comparison]:
+    """Compiles the unpatched modules whole and compares every class with the official one, byte for byte."""
+    wanted = upstream.Upstream(
+        up.name, up.version, up.scala, up.build, tuple(m for m in up.modules if not only or m.artifact in only)
+    )
+    shutil.rmtree(out, ignore_errors=True)
+    worktree.import_base(out / "src", wanted, sources)
+    compiler.compile_tree(out / "src", out / "classes", wanted, whole=True, progress=say, own=False)
+    return [_compare(m, out) for m in wanted.modules]
+
+
+def _compare(module: upstream.Module, out: Path) -> Comparison:
+    root = out / "src" / module.artifact
+    java = {p.relative_to(root).as_posix().removesuffix(".java") for p in root.rglob("*.java")}
+    skipped = {s.removesuffix(".java") for s in module.skip}
+    made = jars.class_files(out / "classes" / module.artifact)
+    with zipfile.ZipFile(upstream.official(module.artifact)) as jar:
+        names = {
+            n for n in jar.namelist() if n.endswith(".class") and n.split("$")[0].removesuffix(".class") not in skipped
+        }
+        names = {n for n in names if not n.startswith("org/apache/kafka/shaded/")}
+        differ = sorted(n for n in names & made.keys() if jar.read(n) != made[n].read_bytes())
+    of_java = tuple(n for n in differ if n.removesuffix(".class").split("$")[0] in java)
+    return Comparison(
+        module.artifact,
+        len(names & made.keys()),
+        tuple(n for n in differ if n not in of_java),
+        of_java,
+        tuple(sorted(names - made.keys())),
+        tuple(sorted(made.keys() - names)),
+    )
+
+
+def report(up: upstream.Upstream, sources: dict[str, Path], out: Path, only: list[str], say: compiler.Progress) -> str:
+    """The comparison in words, one line a module, differing classes listed."""
+    lines = [f"javac {javac_major()} (official classes: javac {OFFICIAL_JAVAC}), scalac {up.scala}"]
+    for c in compare(up, sources, out, only, say):
+        same = c.total - len(c.scala_differ) - len(c.java_differ)
+        lines.append(
+            f"{c.artifact}: {same} of {c.total} classes byte for byte; "
+            f"differ: {len(c.scala_differ)} of Scala sources, {len(c.java_differ)} of Java sources"
+        )
+        lines += [f"  {n}" for n in (*c.scala_differ, *c.java_differ, *c.missing, *c.extra)]
+    return "\n".join(lines)
