@@ -1,0 +1,6 @@
+"""Where hosts come from: one back end a module, named here."""
+
+from harness.backends.base import Backend
+from harness.backends.local import LocalBackend
+
+BACKENDS: dict[str, type[Backend]] = {"local": LocalBackend}

@@ -1,0 +1,117 @@
+"""Back end `local`: every node is a process of this machine on a loopback address of its own. Needs no privileges."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+from harness.backends.base import Backend, Capability, Host, Output, Process, ProcessState, state_from_stat
+from harness.errors import RackspanError
+from harness.topology import Node
+
+MARKER = "RACKSPAN_CLUSTER_HOME"  # environment variable of every process of a cluster: the cluster's folder
+
+
+class LocalHost(Host):
+    """A folder and a loopback address."""
+
+    def __init__(self, name: str, address: str, root: str) -> None:
+        self.name = name
+        self.address = address
+        self.root = root
+
+    def shell(self, script: str, *, seconds: float = 60.0) -> Output:
+        try:
+            done = subprocess.run(
+                ["/bin/bash", "-c", script],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=seconds,
+                start_new_session=True,  # Ctrl-C at the terminal reaches the harness, not a half-done script
+            )
+        except subprocess.TimeoutExpired as e:
+            raise RackspanError(
+                f"a command on {self.name} did not end",
+                seen=f"{seconds:.0f} s: {script[:200]}",
+                do="see what it waits for",
+            ) from e
+        return Output(done.returncode, done.stdout, done.stderr)
+
+    def write(self, path: str, text: str) -> None:
+        write_aside(Path(path), text)
+
+    def fetch(self, path: str, local: str) -> None:
+        _copy(path, local)
+
+    def send(self, local: str, path: str) -> None:
+        _copy(local, path)
+
+    def read(self, path: str) -> str:
+        try:
+            return Path(path).read_text(encoding="utf-8", errors="replace")
+        except (FileNotFoundError, ProcessLookupError, NotADirectoryError):
+            return ""
+
+    def signal(self, process: Process, number: signal.Signals) -> bool:
+        if self.state(process) is ProcessState.GONE:
+            return False
+        try:
+            if os.getpgid(process.pid) == process.pid:
+                os.killpg(process.pid, number)
+            else:
+                os.kill(process.pid, number)
+        except ProcessLookupError:
+            return False
+        return True
+
+
+class LocalBackend(Backend):
+    """Processes of this machine; latency and reachability between racks are the loopback's and cannot be changed."""
+
+    name = "local"
+    capabilities: frozenset[Capability] = frozenset()
+
+    def host(self, node: Node, root: str) -> Host:
+        return LocalHost(node.name, node.address, root)
+
+    def leftovers(self, marker: str) -> list[tuple[Host, Process]]:
+        wanted = f"{MARKER}={marker}".encode()
+        found: list[tuple[Host, Process]] = []
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit() or int(entry.name) == os.getpid():
+                continue
+            with contextlib.suppress(OSError):
+                if wanted not in (entry / "environ").read_bytes().split(b"\0"):
+                    continue
+                stat = (entry / "stat").read_text()
+                process = Process(int(entry.name), int(stat.rpartition(")")[2].split()[19]))
+                if state_from_stat(stat, process) is not ProcessState.GONE:
+                    found.append((LocalHost(entry.name, "127.0.0.1", marker), process))
+        return found
+
+
+def write_aside(path: Path, text: str) -> None:
+    """Writes a file whole or not at all: aside, flushed, then renamed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with part.open("w", encoding="utf-8") as f:
+        f.write(text)
+        f.flush()
+        os.fsync(f.fileno())
+    part.replace(path)
+
+
+def _copy(source: str, target: str) -> None:
+    if Path(source).is_dir():
+        shutil.copytree(source, target, dirs_exist_ok=True)
+    elif Path(source).exists():
+        Path(target).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target)
+    else:
+        raise RackspanError(f"cannot copy {source}", seen="no such file or folder", do="check the path")

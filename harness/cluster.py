@@ -1,0 +1,420 @@
+"""A Kafka cluster on hosts: brought up, nodes stopped and started, taken down, with its state kept in a folder."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from harness import cds, storage
+from harness import state as states
+from harness.admin import View, view
+from harness.backends import BACKENDS
+from harness.backends.base import Backend, ProcessState
+from harness.backends.local import MARKER
+from harness.dist import Distribution, find
+from harness.errors import RackspanError, usage_error
+from harness.home import FIRST_BLOCK, LAST_BLOCK, claim_block, clusters_folder, locked, release_block
+from harness.jvm import JvmOptions, agent_of
+from harness.node import KafkaNode
+from harness.progress import Progress
+from harness.spec import NAME, ClusterSpec
+from harness.status import ClusterStatus, NodeStatus, summarize
+from harness.topology import Node, Plan, plan
+from harness.wait import Pending, wait_for
+
+T = TypeVar("T")
+Targets = str | Iterable[str]
+
+READY_SECONDS = 60.0
+STOP_SECONDS = 40.0
+
+
+class NodeFailed(RackspanError):
+    """A node ended although it should run; a wait on it ends at once."""
+
+
+class KafkaCluster:
+    """A cluster that exists (its folder holds a state file). Made by `up` or `open`."""
+
+    def __init__(self, folder: Path, state: states.State, progress: Progress | None = None) -> None:
+        self.folder = folder
+        self.state = state
+        self.progress = progress or Progress()
+        self.plan: Plan = plan(state.spec, state.block)
+        self.distribution = Distribution(Path(state.distribution))
+        self.backend: Backend = BACKENDS[state.backend]()
+        self._nodes: dict[str, KafkaNode] | None = None
+
+    # ---- making, finding, ending -------------------------------------------------------------------------------------
+
+    @classmethod
+    def up(cls, spec: ClusterSpec, *, seconds: float = READY_SECONDS, progress: Progress | None = None) -> KafkaCluster:
+        """Brings a new cluster up and waits until every node is ready.
+
+        What an interrupted run left under the same name is ended first; kept data is used again. A node that fails
+        stays
+        as it is, with its error; Ctrl-C ends everything. Raises RackspanError, also if the cluster is up already.
+        """
+        progress = progress or Progress()
+        folder = clusters_folder() / spec.name
+        with cls._alone(spec.name):
+            old = states.load(folder)
+            if old is not None and old.phase in ("up", "failed"):
+                raise AlreadyUp(spec.name)
+            if old is not None and old.phase == "kept":
+                return cls._again(folder, old, spec, seconds, progress)
+            if old is not None or folder.exists():
+                with progress.step("leftovers of an interrupted run ended"):
+                    cls._erase(folder, old)
+            distribution = find(spec.distribution)
+            folder.mkdir(parents=True)
+            block = claim_block(folder, _endpoints(spec))
+            state = states.State(
+                spec=spec, distribution=str(distribution.home), block=block, cluster_id=storage.random_id()
+            )
+            state.nodes = {node.name: states.NodeRecord() for node in plan(spec, block).nodes}
+            state.save(folder)
+            cluster = cls(folder, state, progress)
+            with cluster._erased_if_interrupted():
+                cluster._begin(seconds)
+            return cluster
+
+    @classmethod
+    def open(cls, name: str, progress: Progress | None = None) -> KafkaCluster:
+        """The cluster of that name. Raises RackspanError (exit code 2) if there is none."""
+        state = states.load(clusters_folder() / name) if re.fullmatch(NAME, name) else None
+        if state is None:
+            raise usage_error(
+                f"there is no cluster {name!r}",
+                seen=f"clusters: {', '.join(names()) or 'none'}",
+                do="bring one up with `rackspan up`",
+            )
+        return cls(clusters_folder() / name, state, progress)
+
+    @classmethod
+    @contextlib.contextmanager
+    def running(
+        cls, spec: ClusterSpec, *, seconds: float = READY_SECONDS, progress: Progress | None = None
+    ) -> Iterator[KafkaCluster]:
+        """A cluster for the time of a `with` block; an older one of the same name is removed first, this one after
+        it.
+        """
+        remove(spec.name)
+        cluster = None
+        try:
+            cluster = cls.up(spec, seconds=seconds, progress=progress)
+            yield cluster
+        finally:
+            remove(spec.name)
+
+    def down(self, *, keep_data: bool = False) -> None:
+        """Ends the cluster. With `keep_data` nodes stop in order and the folder stays for the next `up`."""
+        if not keep_data:
+            with self._alone(self.name):
+                self._erase(self.folder, self.state)
+            return
+        self.stop("all")
+        self.state.phase = "kept"
+        self._save()
+
+    # ---- nodes -------------------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        return self.state.spec.name
+
+    @property
+    def bootstrap(self) -> str:
+        """Bootstrap servers, all brokers."""
+        return self.plan.bootstrap
+
+    def node(self, name: str) -> KafkaNode:
+        """The node of that name. Raises RackspanError."""
+        return self._by_name()[self.plan.node(name).name]
+
+    def select(self, targets: Targets) -> list[KafkaNode]:
+        """The nodes that targets such as `a1` or `rack:a` name. Raises RackspanError."""
+        return [self.node(n.name) for n in self.plan.select(targets)]
+
+    def start(self, targets: Targets, *, seconds: float = READY_SECONDS) -> None:
+        """Starts nodes that do not run and waits until they serve. Raises RackspanError."""
+        chosen = self.select(targets)
+        with self._alone(self.name):
+            self._want(chosen, "running")
+            self._start(chosen, seconds)
+
+    def stop(self, targets: Targets, *, seconds: float = STOP_SECONDS) -> None:
+        """Stops nodes in an orderly way: brokers first, since their shutdown needs the controllers.
+
+        Raises WaitTimeout.
+        """
+        chosen = self.select(targets)
+        with self._alone(self.name):
+            self._want(chosen, "stopped")
+            for role in ("broker", "controller"):
+                some = [n for n in chosen if n.node.role == role]
+                if some:
+                    with self.progress.step(f"{_names(some)} stopped"):
+                        self._each(some, lambda n: n.stop(seconds))
+
+    def kill(self, targets: Targets) -> None:
+        """Ends nodes at once, as a crash does (kill -9)."""
+        chosen = self.select(targets)
+        with self._alone(self.name):
+            self._want(chosen, "stopped")
+            with self.progress.step(f"{_names(chosen)} killed"):
+                for n in chosen:  # all signals first: a rack dies at one moment
+                    n.signal(signal.SIGKILL)
+                self._each(chosen, KafkaNode.kill)
+
+    def pause(self, targets: Targets) -> None:
+        """Freezes nodes; their connections stay open. Raises RackspanError if one does not run."""
+        for n in self.select(targets):
+            n.pause()
+
+    def resume(self, targets: Targets) -> None:
+        """Lets paused nodes go on. Raises RackspanError if one does not run."""
+        for n in self.select(targets):
+            n.resume()
+
+    # ---- what is -----------------------------------------------------------------------------------------------------
+
+    def view(self) -> View:
+        """The cluster as its first answering broker sees it. Raises RackspanError."""
+        return view(self._alive_brokers())
+
+    def status(self) -> ClusterStatus:
+        """State of every node, from the processes and from what the cluster says of itself."""
+        seen: View | None = None
+        silence = ""
+        alive = self._alive_brokers()
+        if alive:
+            try:
+                seen = view(alive)
+            except RackspanError as e:
+                silence = f"{e.what}: {e.seen}"
+        nodes = [self._node_status(n) for n in self._by_name().values()]
+        return summarize(self.state, self.bootstrap, nodes, seen, silence, str(self.folder))
+
+    def wait_ready(self, targets: Targets = "all", seconds: float = READY_SECONDS) -> None:
+        """Waits until brokers are registered and unfenced and controllers follow their leader. Raises RackspanError."""
+        chosen = self.select(targets)
+        with self.progress.step(f"{_count(chosen)} ready") as seen:
+            try:
+                wait_for(
+                    f"{_names(chosen)} to be ready",
+                    lambda: self._ready(chosen),
+                    seconds,
+                    every=0.15,
+                    at_once=NodeFailed,
+                    seen=seen,
+                )
+            except RackspanError:
+                self._note_errors(chosen)
+                raise
+
+    def wait_in_sync(self, seconds: float = READY_SECONDS) -> None:
+        """Waits until every partition has a leader and all its replicas in sync. Raises WaitTimeout."""
+
+        def in_sync() -> bool | Pending:
+            now = self.view()
+            late = now.under_replicated
+            return Pending(f"{len(late)} partitions under-replicated, first {late[0]}") if late else not now.leaderless
+
+        with self.progress.step("all replicas in sync") as seen:
+            wait_for("all replicas in sync", in_sync, seconds, seen=seen)
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def _again(
+        cls, folder: Path, old: states.State, spec: ClusterSpec, seconds: float, progress: Progress
+    ) -> KafkaCluster:
+        if old.spec != spec:
+            raise usage_error(
+                f"cluster {spec.name!r} was kept with another spec",
+                seen="data of the kept one is still there",
+                do=f"remove it with `rackspan down {spec.name}`, or bring it up without a new spec",
+            )
+        cluster = cls(folder, old, progress)
+        chosen = list(cluster._by_name().values())
+        cluster._want(chosen, "running")
+        cluster._start(chosen, seconds)
+        old.phase = "up"
+        cluster._save()
+        return cluster
+
+    def _begin(self, seconds: float) -> None:
+        nodes = list(self._by_name().values())
+        with self.progress.step(f"storage of {_count(nodes)} formatted"):
+            self._each(nodes, KafkaNode.write_config)
+            storage.format_cluster(nodes, self.state.cluster_id, self.state.spec.features)
+        self._want(nodes, "running")
+        try:
+            self._start(nodes, seconds)
+        except RackspanError:
+            self.state.phase = "failed"
+            self._save()
+            raise
+        self.state.phase = "up"
+        self._save()
+
+    def _start(self, chosen: Sequence[KafkaNode], seconds: float) -> None:
+        with self.progress.step(f"{_count(chosen)} started"):
+            self._each(chosen, KafkaNode.start)
+        self.wait_ready([n.name for n in chosen], seconds)
+
+    def _ready(self, chosen: Sequence[KafkaNode]) -> bool | Pending:
+        for n in chosen:
+            if n.look()[1] is ProcessState.GONE:
+                raise NodeFailed(
+                    f"{n.name} (rack {n.node.rack}) ended while it was starting",
+                    seen=n.last_error() or "it wrote nothing",
+                    do=f"read `rackspan logs {n.name}`; the node is kept as it is",
+                )
+        now = self.view()
+        if now.leader < 0:
+            return Pending("the controllers have no leader")
+        following = {v.id for v in now.voters if 0 <= v.silent_ms < 2000}
+        missing = [n.name for n in chosen if n.node.id not in (now.racks if n.node.role == "broker" else following)]
+        return Pending(f"not ready: {', '.join(missing)}") if missing else True
+
+    def _alive_brokers(self) -> list[str]:
+        brokers = [n for n in self._by_name().values() if n.node.role == "broker"]
+        return [n.node.endpoint for n in brokers if n.look()[1] is ProcessState.RUNNING]
+
+    def _by_name(self) -> dict[str, KafkaNode]:
+        if self._nodes is None:
+            spec = self.state.spec
+            archive = cds.archive_for(self.distribution, self.progress) if self.state.phase != "ending" else None
+            jvm = JvmOptions(spec.jvm, archive, agent_of(self.distribution) if spec.metrics else None)
+            self._nodes = {n.name: self._make(n, jvm) for n in self.plan.nodes}
+        return self._nodes
+
+    def _make(self, node: Node, jvm: JvmOptions) -> KafkaNode:
+        host = self.backend.host(node, str(self.folder / node.name))
+        return KafkaNode(host, self.plan, node, self.distribution, jvm, {MARKER: str(self.folder)})
+
+    def _node_status(self, n: KafkaNode) -> NodeStatus:
+        process, state = n.look()
+        record = self.state.nodes.get(n.name, states.NodeRecord())
+        error = record.error
+        if state is ProcessState.GONE and record.wanted == "running" and not error:
+            error = n.last_error()
+        return NodeStatus.of(n.node, process, state, record.wanted, error)
+
+    def _note_errors(self, chosen: Sequence[KafkaNode]) -> None:
+        for n in chosen:
+            if n.look()[1] is ProcessState.GONE:
+                self.state.nodes[n.name].error = n.last_error()
+        self._save()
+
+    def _want(self, chosen: Sequence[KafkaNode], wanted: states.Wanted) -> None:
+        for n in chosen:
+            self.state.nodes[n.name] = states.NodeRecord(wanted=wanted)
+        self._save()
+
+    def _save(self) -> None:
+        self.state.save(self.folder)
+
+    def _each(self, chosen: Sequence[KafkaNode], act: Callable[[KafkaNode], T]) -> list[T]:
+        """Does the same to all nodes at once; the first failure is raised when all are done."""
+        with ThreadPoolExecutor(max_workers=max(1, len(chosen))) as pool:
+            return [future.result() for future in [pool.submit(act, n) for n in chosen]]
+
+    @staticmethod
+    def _alone(name: str) -> contextlib.AbstractContextManager[None]:
+        return locked(clusters_folder().parent / "locks" / name, busy=f"cluster {name!r} is busy")
+
+    @contextlib.contextmanager
+    def _erased_if_interrupted(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as e:
+            if not isinstance(e, RackspanError):
+                self._erase(self.folder, self.state)
+            raise
+
+    @classmethod
+    def _erase(cls, folder: Path, state: states.State | None) -> None:
+        """Ends every process of the cluster and removes its folder; safe to repeat, needs no readable state."""
+        if state is not None:
+            state.phase = "ending"
+            if folder.exists():
+                state.save(folder)
+        end_processes(folder, BACKENDS[state.backend if state else "local"]())
+        shutil.rmtree(folder, ignore_errors=True)
+        if state is not None:
+            release_block(folder, state.block)
+
+
+class AlreadyUp(RackspanError):
+    """`up` was asked for a cluster that exists."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"cluster {name!r} exists already",
+            seen="it was brought up before",
+            do=f"see `rackspan status {name}`, or remove it with `rackspan down {name}`",
+        )
+        self.name = name
+
+
+def names() -> list[str]:
+    """Names of all clusters of this state home."""
+    folder = clusters_folder()
+    return sorted(p.name for p in folder.iterdir() if (p / states.FILE).exists()) if folder.is_dir() else []
+
+
+def remove(name: str) -> bool:
+    """Ends and removes a cluster, or what is left of one; False if there was nothing."""
+    folder = clusters_folder() / name
+    with KafkaCluster._alone(name):
+        if not folder.exists():
+            return False
+        try:
+            state = states.load(folder)
+        except RackspanError:
+            state = None  # an unreadable state must not keep its processes alive
+        KafkaCluster._erase(folder, state)
+    return True
+
+
+def end_processes(folder: Path, backend: Backend) -> None:
+    """Kills every process that carries the cluster's mark and waits until all are gone. Raises WaitTimeout."""
+
+    def gone() -> bool | Pending:
+        left = backend.leftovers(str(folder))
+        for host, process in left:
+            host.signal(process, signal.SIGKILL)
+        return Pending(f"processes {', '.join(str(p.pid) for _, p in left)}") if left else True
+
+    wait_for(
+        f"the processes of cluster {folder.name} to end", gone, 30, every=0.05, do="see why they do not end in `ps`"
+    )
+
+
+def _endpoints(spec: ClusterSpec) -> dict[int, list[tuple[str, int]]]:
+    return {
+        block: [(n.address, port) for n in plan(spec, block).nodes for port in (n.port, n.metrics_port)]
+        for block in range(FIRST_BLOCK, LAST_BLOCK + 1)
+    }
+
+
+def _names(nodes: Sequence[KafkaNode]) -> str:
+    return ", ".join(n.name for n in nodes)
+
+
+def _count(nodes: Sequence[KafkaNode]) -> str:
+    brokers = sum(n.node.role == "broker" for n in nodes)
+    parts = [f"{brokers} brokers" if brokers != 1 else nodes[0].name] if brokers else []
+    controllers = [n for n in nodes if n.node.role == "controller"]
+    if controllers:
+        parts.append(f"{len(controllers)} controllers" if len(controllers) != 1 else controllers[0].name)
+    return " and ".join(parts)

@@ -1,0 +1,67 @@
+"""Finding Kafka distributions that the build has unpacked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import environment_error
+from harness.home import project_root
+
+KINDS = ("rackspan", "stock")
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """An unpacked distribution: bin/, config/, libs/."""
+
+    home: Path
+
+    def script(self, name: str) -> str:
+        """Path of bin/NAME."""
+        return str(self.home / "bin" / name)
+
+    @property
+    def version(self) -> str:
+        """The folder's name, such as stock-kafka_2.13-4.3.1."""
+        return self.home.name
+
+    @property
+    def metrics_agent(self) -> Path | None:
+        """The JMX exporter's agent jar, if the distribution has one."""
+        return next(iter(sorted((self.home / "libs").glob("jmx_prometheus_javaagent-*.jar"))), None)
+
+    @property
+    def metrics_rules(self) -> Path:
+        """The JMX exporter's rules."""
+        return self.home / "config" / "jmx-exporter.yml"
+
+
+def find(distribution: str, built: Path | None = None) -> Distribution:
+    """The newest built distribution of a kind (rackspan, stock), or the one at a path.
+
+    Raises RackspanError (exit code 4).
+    """
+    built = built or project_root() / "build" / "dist"
+    if distribution in KINDS:
+        homes = [p for p in built.glob(f"{distribution}-kafka_*") if (p / "libs").is_dir()]
+        if not homes:
+            raise environment_error(
+                f"there is no {distribution} distribution",
+                seen=f"no folder {distribution}-kafka_* in {built}",
+                do="build it with `./rackspan build`",
+            )
+        home = max(homes, key=lambda p: [int(n) for n in re.findall(r"\d+", p.name)])
+    else:
+        home = Path(distribution).resolve()
+    missing = [
+        name for name in ("bin/kafka-server-start.sh", "bin/kafka-storage.sh", "libs") if not (home / name).exists()
+    ]
+    if missing:
+        raise environment_error(
+            f"{home} is no usable distribution",
+            seen=f"{', '.join(missing)} missing",
+            do="build it anew with `./rackspan build`, or name rackspan, stock or the folder of an unpacked one",
+        )
+    return Distribution(home)

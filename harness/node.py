@@ -1,0 +1,141 @@
+"""One Kafka process on a host: its files, its start and its end. Knows hosts only through their interface."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, Signals
+
+from harness.backends.base import Host, Process, ProcessState
+from harness.dist import Distribution
+from harness.errors import RackspanError
+from harness.jvm import JvmOptions
+from harness.properties import server_properties, to_text
+from harness.topology import Node, Plan
+from harness.wait import Pending, wait_for
+
+# What a user's shell may hold and a cluster must not inherit.
+FOREIGN = (
+    "CLASSPATH",
+    "KAFKA_LOG4J_OPTS",
+    "KAFKA_JMX_OPTS",
+    "JMX_PORT",
+    "KAFKA_DEBUG",
+    "KAFKA_GC_LOG_OPTS",
+    "EXTRA_ARGS",
+)
+
+
+class KafkaNode:
+    """A broker or controller: `host` is where it runs, `host.root` holds all its files."""
+
+    def __init__(
+        self, host: Host, plan: Plan, node: Node, distribution: Distribution, jvm: JvmOptions, marker: Mapping[str, str]
+    ) -> None:
+        self.host = host
+        self.plan = plan
+        self.node = node
+        self.distribution = distribution
+        self.jvm = jvm
+        self.marker = dict(marker)
+        self.data_dir = f"{host.root}/data"
+        self.logs_dir = f"{host.root}/logs"
+        self.properties_file = f"{host.root}/server.properties"
+        self.pid_file = f"{host.root}/pid"
+        self.console_file = f"{host.root}/logs/console.log"
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+    def write_config(self) -> None:
+        """Writes server.properties."""
+        self.host.write(self.properties_file, to_text(server_properties(self.plan, self.node, self.data_dir)))
+
+    def tool_environment(self) -> dict[str, str]:
+        """Environment for Kafka's own tools on this host."""
+        return self.marker | self.jvm.tool_environment(self.logs_dir)
+
+    def start(self) -> Process:
+        """Starts the process (nothing if it runs already). Raises RackspanError."""
+        process, state = self.look()
+        if process is not None and state is not ProcessState.GONE:
+            return process
+        unset = [part for name in FOREIGN for part in ("-u", name)]
+        return self.host.start(
+            ["env", *unset, self.distribution.script("kafka-server-start.sh"), self.properties_file],
+            pid_file=self.pid_file,
+            output=self.console_file,
+            env=self.marker | self.jvm.environment(self.node, self.logs_dir),
+        )
+
+    def look(self) -> tuple[Process | None, ProcessState]:
+        """The process of the pid file and its state."""
+        process = self.host.process(self.pid_file)
+        return process, ProcessState.GONE if process is None else self.host.state(process)
+
+    def signal(self, number: Signals) -> bool:
+        """Signals the process; False if there is none."""
+        process = self.host.process(self.pid_file)
+        return process is not None and self.host.signal(process, number)
+
+    def stop(self, seconds: float = 40.0) -> None:
+        """Ends the process in an orderly way and waits for it.
+
+        Raises WaitTimeout; the process is then left as it is.
+        """
+        self.signal(SIGTERM)
+        self.signal(SIGCONT)  # a paused process acts on SIGTERM only when it goes on
+        self.wait_gone(seconds, do=f"`rackspan kill {self.name}` ends it at once")
+
+    def kill(self) -> None:
+        """Ends the process at once (kill -9) and waits until it is gone."""
+        self.signal(SIGKILL)
+        self.wait_gone(20.0, do="see whether it hangs in the kernel: state D in `ps`")
+
+    def pause(self) -> None:
+        """Freezes the process: connections stay open and nothing is answered."""
+        self._must(SIGSTOP, "pause")
+
+    def resume(self) -> None:
+        """Lets a paused process go on."""
+        self._must(SIGCONT, "resume")
+
+    def wait_gone(self, seconds: float, *, do: str) -> None:
+        """Waits until the process has ended. Raises WaitTimeout."""
+
+        def gone() -> bool | Pending:
+            process, state = self.look()
+            return True if state is ProcessState.GONE else Pending(f"process {process and process.pid} is {state}")
+
+        wait_for(f"{self.name} to end", gone, seconds, every=0.05, do=do)
+
+    def last_error(self) -> str:
+        """The last error in what the node wrote, else its last line; "" if it wrote nothing."""
+        for path in (self.console_file, f"{self.logs_dir}/server.log"):
+            error = last_error(self.host.shell(f"tail -n 400 -- '{path}' 2>/dev/null").out)
+            if error:
+                return error
+        return ""
+
+    def _must(self, number: Signals, verb: str) -> None:
+        if not self.signal(number):
+            raise RackspanError(
+                f"cannot {verb} {self.name}", seen="it is not running", do=f"start it with `rackspan start {self.name}`"
+            )
+
+
+def last_error(text: str) -> str:
+    """The last line that reports an error (with its exception's message), else the last line, at most 300
+    characters.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    exceptions = re.compile(r"^(Caused by: )?[\w.$]+(Exception|Error)\b")
+    for index in range(len(lines) - 1, -1, -1):
+        if re.search(r"\b(ERROR|FATAL)\b|^Error\b", lines[index]):
+            tail = [line for line in lines[index + 1 :] if exceptions.match(line)]
+            return " / ".join([lines[index], *tail[-1:]])[:300]
+    for line in reversed(lines):
+        if exceptions.match(line):
+            return line[:300]
+    return lines[-1][:300] if lines else ""

@@ -1,0 +1,61 @@
+"""Rendering server.properties of a node: pure."""
+
+from __future__ import annotations
+
+from harness.profiles import SMALL_MACHINE, TIMEOUTS, internal_topics
+from harness.topology import Node, Plan
+
+
+def server_properties(plan: Plan, node: Node, data_dir: str) -> dict[str, str]:
+    """All settings of a node: sizes, profile, the spec's own (cluster, role, node; later wins), then what the plan
+    fixes.
+    """
+    spec = plan.spec
+    settings: dict[str, str] = {}
+    settings |= SMALL_MACHINE
+    settings |= internal_topics(len(plan.brokers))
+    settings |= TIMEOUTS[spec.profile]
+    settings |= spec.settings
+    settings |= spec.broker if node.role == "broker" else spec.controller
+    if node.name in spec.nodes:
+        settings |= spec.nodes[node.name].settings
+    return settings | _fixed(plan, node, data_dir)
+
+
+def _fixed(plan: Plan, node: Node, data_dir: str) -> dict[str, str]:
+    fixed = {
+        "process.roles": node.role,
+        "node.id": str(node.id),
+        "controller.quorum.voters": plan.voters,
+        "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+        "log.dirs": data_dir,
+    }
+    if node.role == "controller":
+        return fixed | {"listeners": f"CONTROLLER://{node.endpoint}"}
+    fixed |= {
+        "listeners": f"PLAINTEXT://{node.endpoint}",
+        "advertised.listeners": f"PLAINTEXT://{node.endpoint}",
+        "inter.broker.listener.name": "PLAINTEXT",
+    }
+    return fixed | ({"broker.rack": node.broker_rack} if node.broker_rack else {})
+
+
+def to_text(settings: dict[str, str]) -> str:
+    """Java properties text, one sorted key a line; backslashes, line breaks and leading blanks escaped."""
+    return "".join(f"{_escape(key, key=True)}={_escape(value)}\n" for key, value in sorted(settings.items()))
+
+
+def _escape(text: str, *, key: bool = False) -> str:
+    out = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    if key:
+        for mark in " =:#!":
+            out = out.replace(mark, "\\" + mark)
+    elif out.startswith(" "):
+        out = "\\" + out
+    return "".join(c if 0x20 <= ord(c) < 0x7F else "".join(f"\\u{u:04x}" for u in _utf16(c)) for c in out)
+
+
+def _utf16(char: str) -> list[int]:
+    data = char.encode("utf-16-be")
+    return [int.from_bytes(data[i : i + 2], "big") for i in range(0, len(data), 2)]
