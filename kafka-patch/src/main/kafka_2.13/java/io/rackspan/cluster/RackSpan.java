@@ -106,7 +106,8 @@ public final class RackSpan {
 
     /**
      * Notes what is asked for now, and returns true if that, or a rack it is measured by, has changed since the last call.
-     * Always false for partitions that never asked for racks.
+     * Always false for partitions that never asked for racks. The thread that publishes metadata calls it, first when the
+     * partition gets its leader, then after each change of configurations or brokers, so that no change is missed between.
      */
     public synchronized boolean requirementChanged(int minRacks) {
         Requirement last = requirement;

@@ -1,0 +1,258 @@
+package io.rackspan.cluster;
+
+import kafka.cluster.Partition;
+import kafka.coordinator.transaction.TransactionCoordinator;
+import kafka.log.LogManager;
+import kafka.server.BrokerConfigHandler;
+import kafka.server.ConfigHandler;
+import kafka.server.DynamicLogConfig;
+import kafka.server.KafkaConfig;
+import kafka.server.QuotaFactory;
+import kafka.server.ReplicaManager;
+import kafka.server.TopicConfigHandler;
+import kafka.server.builders.LogManagerBuilder;
+import kafka.server.builders.ReplicaManagerBuilder;
+import kafka.server.metadata.BrokerMetadataPublisher;
+import kafka.server.metadata.DynamicConfigPublisher;
+import kafka.server.share.SharePartitionManager;
+import kafka.utils.TestUtils;
+
+import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.compress.Compression;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.metadata.ConfigRecord;
+import org.apache.kafka.common.metadata.FeatureLevelRecord;
+import org.apache.kafka.common.metadata.PartitionChangeRecord;
+import org.apache.kafka.common.metadata.PartitionRecord;
+import org.apache.kafka.common.metadata.RegisterBrokerRecord;
+import org.apache.kafka.common.metadata.TopicRecord;
+import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.common.protocol.ApiMessage;
+import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.common.record.internal.SimpleRecord;
+import org.apache.kafka.common.requests.ProduceResponse.PartitionResponse;
+import org.apache.kafka.common.utils.Utils;
+import org.apache.kafka.coordinator.group.GroupCoordinator;
+import org.apache.kafka.coordinator.share.ShareCoordinator;
+import org.apache.kafka.image.MetadataDelta;
+import org.apache.kafka.image.MetadataImage;
+import org.apache.kafka.image.MetadataProvenance;
+import org.apache.kafka.image.loader.LogDeltaManifest;
+import org.apache.kafka.metadata.KRaftMetadataCache;
+import org.apache.kafka.metadata.publisher.AclPublisher;
+import org.apache.kafka.metadata.publisher.DelegationTokenPublisher;
+import org.apache.kafka.metadata.publisher.DynamicClientQuotaPublisher;
+import org.apache.kafka.metadata.publisher.DynamicTopicClusterQuotaPublisher;
+import org.apache.kafka.metadata.publisher.ScramPublisher;
+import org.apache.kafka.server.common.KRaftVersion;
+import org.apache.kafka.server.common.MetadataVersion;
+import org.apache.kafka.server.common.RequestLocal;
+import org.apache.kafka.server.config.ConfigType;
+import org.apache.kafka.server.fault.FaultHandler;
+import org.apache.kafka.server.replica.Replica;
+import org.apache.kafka.server.util.MockTime;
+import org.apache.kafka.storage.internals.log.AppendOrigin;
+import org.apache.kafka.storage.internals.log.CleanerConfig;
+import org.apache.kafka.storage.internals.log.LogConfig;
+import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
+import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
+
+import java.io.File;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+
+import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.BoxedUnit;
+
+import static org.mockito.Mockito.mock;
+
+/**
+ * Broker 1 of a cluster with real metadata cache, publisher, replica manager and logs. Followers are played by the test; metadata
+ * records are replayed as the broker would get them from the controller. Time stands still unless a test moves it.
+ */
+final class LeaderFixture implements AutoCloseable {
+
+    static final String TOPIC = "orders";
+    static final TopicPartition TP = new TopicPartition(TOPIC, 0);
+    static final int REPLICA_LAG_MS = 30_000;
+
+    final MockTime time = new MockTime();
+    final KRaftMetadataCache cache = new KRaftMetadataCache(1, () -> KRaftVersion.LATEST_PRODUCTION);
+    final TestUtils.MockAlterPartitionManager alterPartition = TestUtils.createAlterIsrManager();
+    final ReplicaManager replicas;
+    final List<Throwable> faults = new ArrayList<>();
+
+    private final Uuid topicId = Uuid.randomUuid();
+    private final Metrics metrics = new Metrics();
+    private final LogManager logs;
+    private final QuotaFactory.QuotaManagers quotas;
+    private final BrokerMetadataPublisher publisher;
+    private final File logDir = org.apache.kafka.test.TestUtils.tempDirectory();
+    private MetadataImage image = MetadataImage.EMPTY;
+    private int partitionEpoch = 0;
+    private long offset = 0;
+
+    LeaderFixture(Map<String, String> brokerSettings) throws Exception {
+        Map<String, String> settings = new HashMap<>(Map.of(
+            "process.roles", "broker", "node.id", "1", "controller.listener.names", "CONTROLLER",
+            "controller.quorum.voters", "100@127.0.0.1:9093", "listeners", "PLAINTEXT://127.0.0.1:0", "broker.rack", "a",
+            "log.dirs", logDir.getPath(), "replica.lag.time.max.ms", "" + REPLICA_LAG_MS));
+        settings.putAll(brokerSettings);
+        KafkaConfig config = new KafkaConfig(settings);
+        config.dynamicConfig().initialize(scala.Option.empty());
+        LogDirFailureChannel failures = new LogDirFailureChannel(1);
+        BrokerTopicStats stats = new BrokerTopicStats();
+        logs = new LogManagerBuilder()
+            .setLogDirs(List.of(logDir))
+            .setConfigRepository(cache)
+            .setInitialDefaultConfig(new LogConfig(config.extractLogConfigMap()))
+            .setCleanerConfig(new CleanerConfig(false))
+            .setScheduler(time.scheduler)
+            .setTime(time)
+            .setBrokerTopicStats(stats)
+            .setLogDirFailureChannel(failures)
+            .build();
+        quotas = QuotaFactory.instantiate(config, metrics, time, "", "test");
+        replicas = new ReplicaManagerBuilder()
+            .setConfig(config)
+            .setMetrics(metrics)
+            .setTime(time)
+            .setScheduler(time.scheduler)
+            .setLogManager(logs)
+            .setQuotaManagers(quotas)
+            .setMetadataCache(cache)
+            .setLogDirFailureChannel(failures)
+            .setAlterPartitionManager(alterPartition)
+            .setBrokerTopicStats(stats)
+            .build();
+        config.dynamicConfig().addBrokerReconfigurable(new DynamicLogConfig(logs, replicas.directoryEventHandler()));
+        FaultHandler faultHandler = (message, cause) -> {
+            faults.add(cause);
+            return new RuntimeException(message, cause);
+        };
+        Map<ConfigType, ConfigHandler> handlers = Map.of(
+            ConfigType.TOPIC, new TopicConfigHandler(replicas, config, quotas),
+            ConfigType.BROKER, new BrokerConfigHandler(config, quotas));
+        publisher = new BrokerMetadataPublisher(config, cache, logs, replicas, mock(GroupCoordinator.class),
+            mock(TransactionCoordinator.class), mock(ShareCoordinator.class), mock(SharePartitionManager.class),
+            new DynamicConfigPublisher(config, faultHandler, scala.collection.immutable.Map.from(CollectionConverters.asScala(handlers)), "broker"),
+            mock(DynamicClientQuotaPublisher.class), mock(DynamicTopicClusterQuotaPublisher.class), mock(ScramPublisher.class),
+            mock(DelegationTokenPublisher.class), mock(AclPublisher.class), faultHandler, faultHandler);
+        publish(new FeatureLevelRecord().setName(MetadataVersion.FEATURE_NAME).setFeatureLevel(MetadataVersion.latestProduction().featureLevel()));
+    }
+
+    /** Registers brokers, unfenced, in these racks; null is no rack. Broker ids count from 1. */
+    void brokers(String... racks) {
+        ApiMessage[] records = new ApiMessage[racks.length];
+        for (int i = 0; i < racks.length; i++)
+            records[i] = broker(i + 1, racks[i], 1);
+        publish(records);
+    }
+
+    static RegisterBrokerRecord broker(int id, String rack, long epoch) {
+        RegisterBrokerRecord record = new RegisterBrokerRecord().setBrokerId(id).setBrokerEpoch(epoch).setRack(rack)
+            .setFenced(false).setLogDirs(List.of(Uuid.randomUuid()));
+        record.endPoints().add(new RegisterBrokerRecord.BrokerEndpoint()
+            .setName("PLAINTEXT").setHost("127.0.0.1").setPort(9000 + id).setSecurityProtocol((short) 0));
+        return record;
+    }
+
+    /** Creates the topic with one partition that broker 1 leads, all of these replicas in sync. */
+    Partition lead(List<Integer> replicaIds, Map<String, String> topicConfig) {
+        List<ApiMessage> records = new ArrayList<>();
+        records.add(new TopicRecord().setName(TOPIC).setTopicId(topicId));
+        records.add(new PartitionRecord().setTopicId(topicId).setPartitionId(0).setReplicas(replicaIds).setIsr(replicaIds)
+            .setLeader(1).setLeaderEpoch(1).setPartitionEpoch(partitionEpoch)
+            .setDirectories(replicaIds.stream().map(id -> org.apache.kafka.common.DirectoryId.UNASSIGNED).toList()));
+        topicConfig.forEach((name, value) -> records.add(config(ConfigResource.Type.TOPIC, TOPIC, name, value)));
+        publish(records.toArray(ApiMessage[]::new));
+        return partition();
+    }
+
+    Partition partition() {
+        return replicas.getPartitionOrException(TP);
+    }
+
+    static ConfigRecord config(ConfigResource.Type type, String resource, String name, String value) {
+        return new ConfigRecord().setResourceType(type.id()).setResourceName(resource).setName(name).setValue(value);
+    }
+
+    void topicConfig(String name, String value) {
+        publish(config(ConfigResource.Type.TOPIC, TOPIC, name, value));
+    }
+
+    /** The controller changes the in-sync replicas, as it does when it fences a broker. */
+    void controllerChangesIsr(List<Integer> isr) {
+        partitionEpoch++;
+        publish(new PartitionChangeRecord().setTopicId(topicId).setPartitionId(0).setIsr(isr));
+    }
+
+    /** The leader itself removes followers that lag, and the controller agrees. */
+    void leaderShrinksIsr() {
+        time.sleep(REPLICA_LAG_MS + 1);
+        partition().maybeShrinkIsr();
+        alterPartition.completeIsrUpdate(++partitionEpoch);
+    }
+
+    void publish(ApiMessage... records) {
+        MetadataDelta delta = new MetadataDelta.Builder().setImage(image).build();
+        for (ApiMessage record : records)
+            delta.replay(record);
+        MetadataProvenance provenance = new MetadataProvenance(++offset, 1, time.milliseconds(), true);
+        image = delta.apply(provenance);
+        publisher.onMetadataUpdate(delta, image, new LogDeltaManifest.Builder().provenance(provenance)
+            .leaderAndEpoch(org.apache.kafka.raft.LeaderAndEpoch.UNKNOWN).numBatches(1).elapsedNs(1).numBytes(1).build());
+    }
+
+    /** Produces one record through the replica manager. The future stays open while the request waits. */
+    CompletableFuture<PartitionResponse> produce(int acks) {
+        CompletableFuture<PartitionResponse> answer = new CompletableFuture<>();
+        TopicIdPartition tp = new TopicIdPartition(topicId, TP);
+        MemoryRecords records = MemoryRecords.withRecords(Compression.NONE, new SimpleRecord("v".getBytes()));
+        replicas.appendRecords(600_000, (short) acks, true, AppendOrigin.CLIENT, CollectionConverters.asScala(Map.of(tp, records)),
+            responses -> {
+                answer.complete(responses.get(tp));
+                return BoxedUnit.UNIT;
+            },
+            stats -> BoxedUnit.UNIT, RequestLocal.noCaching(), scala.collection.immutable.Map$.MODULE$.empty(), (short) -1);
+        replicas.defaultActionQueue().tryCompleteActions();
+        return answer;
+    }
+
+    /** A follower fetches from this offset, which says that it holds everything below. */
+    void fetch(int follower, long from) {
+        Replica replica = partition().getReplica(follower).get();
+        partition().updateFollowerFetchState(replica, new LogOffsetMetadata(from), 0, time.milliseconds(),
+            partition().localLogOrException().logEndOffset(), 1);
+    }
+
+    void everyoneFetches() {
+        long end = logEnd();
+        for (int id : List.copyOf(partition().partitionState().isr()))
+            if (id != 1)
+                fetch(id, end);
+    }
+
+    long logEnd() {
+        return partition().localLogOrException().logEndOffset();
+    }
+
+    long highWatermark() {
+        return partition().localLogOrException().highWatermark();
+    }
+
+    @Override
+    public void close() throws Exception {
+        replicas.shutdown(false);
+        quotas.shutdown();
+        logs.shutdown(-1);
+        metrics.close();
+        Utils.delete(logDir);
+    }
+}

@@ -1,0 +1,115 @@
+package io.rackspan.metadata;
+
+import org.apache.kafka.common.metadata.RegisterBrokerRecord;
+import org.apache.kafka.common.metadata.UnregisterBrokerRecord;
+import org.apache.kafka.image.ClusterDelta;
+import org.apache.kafka.image.ClusterImage;
+
+import org.junit.jupiter.api.Test;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertSame;
+
+final class BrokerRacksTest {
+
+    /** Counts pairs of brokers instead of a set of names: a broker adds one if no earlier broker shares its rack. */
+    private static int oracle(Map<Integer, String> racks, List<Integer> brokers) {
+        int span = 0;
+        for (int i = 0; i < brokers.size(); i++) {
+            if (!racks.containsKey(brokers.get(i)))
+                continue;
+            boolean seen = false;
+            for (int j = 0; j < i; j++)
+                seen |= racks.containsKey(brokers.get(j)) && name(racks, brokers.get(j)).equals(name(racks, brokers.get(i)));
+            if (!seen)
+                span++;
+        }
+        return span;
+    }
+
+    private static String name(Map<Integer, String> racks, int broker) {
+        return racks.get(broker) == null ? "" : racks.get(broker);
+    }
+
+    @Test
+    void spanAgreesWithTheOracleForAnyRacksAndAnyReplicas() {
+        for (int seed = 0; seed < 1000; seed++) {
+            Random random = new Random(seed);
+            Map<Integer, String> racks = new HashMap<>();
+            int rackNames = 1 + random.nextInt(6);
+            for (int id = 0; id < random.nextInt(12); id++)
+                racks.put(id, random.nextInt(4) == 0 ? (random.nextBoolean() ? null : "") : "r" + random.nextInt(rackNames));
+            List<Integer> isr = new ArrayList<>();
+            // Ids up to 14: some are of brokers that never registered
+            for (int id = 0; id < 15; id++)
+                if (random.nextBoolean())
+                    isr.add(id);
+            java.util.Collections.shuffle(isr, random);
+            BrokerRacks all = BrokerRacks.of(racks);
+            assertEquals(oracle(racks, isr), all.span(isr), "seed " + seed + ", racks " + racks + ", isr " + isr);
+            assertEquals(oracle(racks, isr), all.racksOf(Set.copyOf(isr)).size(), "seed " + seed);
+            assertEquals(oracle(racks, new ArrayList<>(racks.keySet())), all.known().size(), "seed " + seed);
+        }
+    }
+
+    @Test
+    void spanNeverExceedsTheNumberOfReplicasAndGrowsWithThem() {
+        for (int seed = 0; seed < 300; seed++) {
+            Random random = new Random(seed);
+            Map<Integer, String> racks = new HashMap<>();
+            for (int id = 0; id < 9; id++)
+                racks.put(id, random.nextInt(3) == 0 ? null : "r" + random.nextInt(4));
+            BrokerRacks all = BrokerRacks.of(racks);
+            Set<Integer> isr = new HashSet<>();
+            int last = 0;
+            for (int id : random.ints(20, 0, 9).toArray()) {
+                isr.add(id);
+                int span = all.span(isr);
+                assertEquals(true, span >= last && span <= isr.size(), "seed " + seed + ", isr " + isr + ", racks " + racks);
+                last = span;
+            }
+        }
+    }
+
+    @Test
+    void unnamedBrokersAreListedAndNamedInWords() {
+        Map<Integer, String> racks = new HashMap<>(Map.of(5, "b", 1, "a"));
+        racks.put(3, null);
+        racks.put(2, "");
+        BrokerRacks all = BrokerRacks.of(racks);
+        assertEquals("[2, 3]", all.unnamedBrokers().toString());
+        assertEquals("(no broker.rack), a, b", BrokerRacks.describe(all.known()));
+        assertEquals(3, all.span(List.of(1, 2, 3, 5)));
+        assertEquals(0, all.span(List.of(77)));
+        assertEquals(0, BrokerRacks.EMPTY.span(List.of(1, 2)));
+    }
+
+    private static ClusterImage with(ClusterImage image, int id, String rack) {
+        ClusterDelta delta = new ClusterDelta(image);
+        delta.replay(new RegisterBrokerRecord().setBrokerId(id).setRack(rack).setFenced(true));
+        return delta.apply();
+    }
+
+    @Test
+    void racksAreReplacedOnlyWhenARackChanges() {
+        ClusterImage cluster = with(with(ClusterImage.EMPTY, 1, "a"), 2, null);
+        BrokerRacks racks = BrokerRacks.EMPTY.updated(cluster);
+        assertEquals(2, racks.span(List.of(1, 2)));
+        assertSame(racks, racks.updated(with(cluster, 1, "a")), "the same broker came back");
+        BrokerRacks moved = racks.updated(with(cluster, 2, "a"));
+        assertNotSame(racks, moved);
+        assertEquals(1, moved.span(List.of(1, 2)));
+        ClusterDelta gone = new ClusterDelta(cluster);
+        gone.replay(new UnregisterBrokerRecord().setBrokerId(2));
+        assertEquals(1, racks.updated(gone.apply()).span(List.of(1, 2)));
+    }
+}
