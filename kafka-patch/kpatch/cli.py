@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from kpatch import checks, dist, jars, paths, series, toolchain, upstream, worktree
+from kpatch import checks, dist, jars, junit, paths, series, toolchain, upstream, worktree
 from kpatch import compile as compiler
 from kpatch.errors import KpatchError
 
@@ -19,12 +19,13 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _sources(up: upstream.Upstream) -> dict[str, Path]:
+def sources(up: upstream.Upstream) -> dict[str, Path]:
+    """artifact -> its verified official sources jar."""
     return {m.artifact: upstream.official(m.artifact, "sources") for m in up.modules}
 
 
 def _apply(up: upstream.Upstream, _: argparse.Namespace) -> None:
-    print(worktree.apply(up, _sources(up)))
+    print(worktree.apply(up, sources(up)))
 
 
 def _rebuild(_: upstream.Upstream, __: argparse.Namespace) -> None:
@@ -33,7 +34,7 @@ def _rebuild(_: upstream.Upstream, __: argparse.Namespace) -> None:
 
 
 def _check(up: upstream.Upstream, args: argparse.Namespace) -> None:
-    if findings := checks.check(up, _sources(up), args.patches):
+    if findings := checks.check(up, sources(up), args.patches):
         raise KpatchError(
             f"{len(findings)} finding(s) in patches", "\n  " + "\n  ".join(findings), "\nMend each of them"
         )
@@ -53,7 +54,7 @@ def _build(up: upstream.Upstream, args: argparse.Namespace) -> None:
     else:
         tree, out = args.out / "kafka-src", args.out / "kafka-classes"
         shutil.rmtree(tree, ignore_errors=True)
-        worktree.build(tree, up, _sources(up))
+        worktree.build(tree, up, sources(up))
         _say(f"sources: {len(up.modules)} modules, {len(series.read_series(paths.PATCHES))} patch(es) applied")
     compiler.compile_tree(tree, out, up, whole=not args.work, progress=_say)
     folder = dist.assemble(up, "rackspan", args.out / ("dev" if args.work else "dist"), tree, out)
@@ -68,7 +69,15 @@ def _stock(up: upstream.Upstream, args: argparse.Namespace) -> None:
 
 
 def _toolchain(up: upstream.Upstream, args: argparse.Namespace) -> None:
-    print(toolchain.report(up, _sources(up), args.out, args.only, _say))
+    print(toolchain.report(up, sources(up), args.out, args.only, _say))
+
+
+def _test(up: upstream.Upstream, args: argparse.Namespace) -> None:
+    libs = args.libs or paths.BUILD / "dist" / dist.name(up, "rackspan") / "libs"
+    if not libs.is_dir():
+        raise KpatchError("nothing to test", f"{libs} is missing", "Run: gradle dist")
+    if code := junit.run(libs, args.out, args.classes):
+        raise KpatchError("JUnit tests failed", f"exit code {code}", f"See the tree above and {args.out / 'reports'}")
 
 
 def _load(_: upstream.Upstream, args: argparse.Namespace) -> None:
@@ -104,6 +113,10 @@ def main(argv: list[str] | None = None) -> int:
     chain = command("toolchain", _toolchain, "compare unpatched sources, compiled here, with the official classes")
     chain.add_argument("--out", type=Path, default=paths.BUILD / "toolchain")
     chain.add_argument("--only", action="append", default=[], metavar="ARTIFACT")
+    test = command("test", _test, "run our JUnit tests, or the named upstream classes, on a distribution's jars")
+    test.add_argument("--libs", type=Path, help="folder of jars (default: the rackspan distribution's)")
+    test.add_argument("--out", type=Path, default=paths.BUILD / "junit")
+    test.add_argument("classes", nargs="*")
     command("load", _load, "compile the load client").add_argument(
         "--jar", type=Path, default=paths.BUILD / "load" / "rackspan-load.jar"
     )

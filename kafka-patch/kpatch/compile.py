@@ -95,14 +95,18 @@ def _compile_module(
         _run(
             module.artifact,
             [tool.java, "-Xss8m", "-Xmx3g", "-cp", _join(tool.scalac), "scala.tools.nsc.Main", "-nobootcp"],
-            ["-cp", _join(path), "-d", target, "-nowarn", "-release", module.release, "-encoding", "utf8"]
-            + [*module.scalac, "-Ybackend-parallelism", os.cpu_count() or 1],  # noqa: RUF005
+            ["-cp", _join(path), "-d", target, "-nowarn", *_scalac_options(module)],
             [*scala, *java],
         )
     common = ["-proc:none", "-g", "--release", module.release, "-encoding", "UTF-8", "-d", target, "-cp", _join(path)]
     _run(module.artifact, [tool.javac], [*common, "-nowarn"], java)
     # Ours once more under the strict rules; upstream's own sources do not pass them.
     _run(module.artifact, [tool.javac], [*common, *_STRICT], ours)
+
+
+def _scalac_options(module: upstream.Module) -> list[object]:
+    threads = os.cpu_count() or 1
+    return ["-release", module.release, "-encoding", "utf8", *module.scalac, "-Ybackend-parallelism", threads]
 
 
 def _join(path: Iterable[Path]) -> str:

@@ -90,14 +90,16 @@ def export(where: Path) -> dict[str, str]:
     return result
 
 
-def apply(up: upstream.Upstream, sources: dict[str, Path], work: Path = paths.WORK) -> str:
+def apply(
+    up: upstream.Upstream, sources: dict[str, Path], work: Path = paths.WORK, patches: Path = paths.PATCHES
+) -> str:
     """`applyPatches`: (re)makes the developer's tree. Refuses to throw away what is not in the patches yet."""
     if work.exists():
         if dirty := git(work, "status", "--porcelain").strip():
             raise KpatchError(
                 "work tree has uncommitted changes", dirty.splitlines()[0], f"Commit them in {work.name}/, then rebuild"
             )
-        if export(work) != _on_disk(paths.PATCHES):
+        if export(work) != _on_disk(patches):
             raise KpatchError(
                 "work tree and patches differ",
                 f"commits above {BASE} in {work.name}/ are not what patches/ holds",
@@ -105,7 +107,7 @@ def apply(up: upstream.Upstream, sources: dict[str, Path], work: Path = paths.WO
             )
     new = work.with_name(work.name + ".new")
     shutil.rmtree(new, ignore_errors=True)
-    build(new, up, sources)
+    build(new, up, sources, patches)
     shutil.rmtree(work, ignore_errors=True)
     new.rename(work)
     return git(work, "log", "--oneline", "--no-decorate").strip()

@@ -1,0 +1,38 @@
+"""Runs JUnit classes on a distribution's jars: our own tests, or upstream's compiled ones by name."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from kpatch import compile as compiler
+from kpatch import paths, upstream
+
+SOURCES = paths.KAFKA_PATCH / "src" / "test" / "java"
+
+
+def run(libs: Path, out: Path, classes: list[str]) -> int:
+    """Compiles our tests against the jars of `libs` and runs them, or runs the named upstream classes instead.
+
+    Reports go to `out/reports` (JUnit XML). Returns the console's exit code: 0 all passed, 1 some failed, 2 none found.
+    """
+    jars = [p for p in sorted(libs.glob("*.jar")) if "javaagent" not in p.name]
+    path = [*jars, *dict.fromkeys(a.file for role in ("test", "junit") for a in upstream.artifacts(role))]
+    ours = out / "classes"
+    if classes:
+        select = [f"--select-class={c}" for c in classes]
+    else:
+        compiler.compile_strict("kafka-patch/src/test", sorted(SOURCES.rglob("*.java")), ours, path)
+        select = [f"--scan-classpath={ours}", "--include-classname=.*Test"]
+    folder = out / "tmp"
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [compiler.tools().java, "-Xmx2g", "-Djava.security.manager=allow", f"-Djava.io.tmpdir={folder}"]
+    command += [
+        "-cp",
+        os.pathsep.join(map(str, [ours, *path])),
+        "org.junit.platform.console.ConsoleLauncher",
+        "execute",
+    ]
+    command += ["--details=tree", "--disable-banner", f"--reports-dir={out / 'reports'}", *select]
+    return subprocess.run(command, cwd=out, check=False).returncode
