@@ -99,6 +99,8 @@ final class LeaderFixture implements AutoCloseable {
     private long offset = 0;
 
     LeaderFixture(Map<String, String> brokerSettings) throws Exception {
+        // Gauges of an earlier broker in this JVM would answer in place of this one's
+        TestUtils.clearYammerMetrics();
         Map<String, String> settings = new HashMap<>(Map.of(
             "process.roles", "broker", "node.id", "1", "controller.listener.names", "CONTROLLER",
             "controller.quorum.voters", "100@127.0.0.1:9093", "listeners", "PLAINTEXT://127.0.0.1:0", "broker.rack", "a",
