@@ -1,0 +1,84 @@
+"""python -m spark_analysis report RUN... --out DIR: progress on stderr, the page's path on stdout."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from spark_analysis.errors import FAILED, OK, AnalysisError
+from spark_analysis.ingest import read_runs
+from spark_analysis.report import document as documents
+from spark_analysis.report.render import page
+from spark_analysis.session import session
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs one command; the exit code is 0, 1 (no run could be read), or 2 (usage)."""
+    parser = argparse.ArgumentParser(prog="python -m spark_analysis", description=__doc__)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    report = verbs.add_parser("report", help="one page, report.json and tables from run folders")
+    report.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="run folder")
+    report.add_argument("--out", required=True, type=Path, help="folder for report.html, report.json and tables/")
+    report.add_argument("--master", default=None, help="Spark master; default: what spark-submit chose, else local[*]")
+    options = parser.parse_args(argv)
+    try:
+        print(write_report(options.runs, options.out, options.master))
+    except AnalysisError as e:
+        print(e, file=sys.stderr)
+        return e.code
+    return OK
+
+
+def write_report(paths: list[Path], out: Path, master: str | None = None) -> Path:
+    """Writes the report of the runs into ``out`` and returns the page's path; a bad folder is told and left out."""
+    started = time.monotonic()
+
+    def tell(text: str) -> None:
+        print(f"[{time.monotonic() - started:5.1f} s] {text}", file=sys.stderr, flush=True)
+
+    tell("starting Spark")
+    spark = session(master)
+    runs, skipped = read_runs(spark, paths)
+    for error in skipped:
+        tell(f"left out: {error}")
+    if not runs:
+        raise AnalysisError(
+            "no report made",
+            seen=f"none of {len(paths)} folder{'' if len(paths) == 1 else 's'} could be read",
+            do="see the lines above; give folders made by a run",
+            code=FAILED,
+        )
+    document, tables = documents.build(spark, runs, skipped, tell)
+    out.mkdir(parents=True, exist_ok=True)
+    tell(f"writing {len(tables)} tables")
+    for name, frame in tables.items():
+        _write_table(frame, out / "tables" / name)
+    _write_aside(out / "report.json", json.dumps(_plain(document), indent=1) + "\n")
+    tell("drawing")
+    _write_aside(out / "report.html", page(document))
+    tell("done")
+    return out / "report.html"
+
+
+def _write_table(frame: DataFrame, path: Path) -> None:
+    frame.coalesce(1).write.mode("overwrite").parquet(str(path))
+
+
+def _write_aside(path: Path, text: str) -> None:
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside.write_text(text, encoding="utf-8")
+    aside.replace(path)
+
+
+def _plain(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with numbers rounded as far as JSON readers need: nothing is lost below a microsecond."""
+    text = json.dumps(document, default=str)
+    plain: dict[str, Any] = json.loads(text, parse_float=lambda t: round(float(t), 6))
+    return plain

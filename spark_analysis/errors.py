@@ -1,0 +1,13 @@
+"""The analysis' own error, in the project's three parts, and its exit codes."""
+
+from __future__ import annotations
+
+OK, FAILED, USAGE, ENVIRONMENT, DEFECT = 0, 1, 2, 4, 5
+
+
+class AnalysisError(Exception):
+    """What failed, what was seen, what to do."""
+
+    def __init__(self, what: str, *, seen: str, do: str, code: int = FAILED) -> None:
+        super().__init__(f"{what}\n  seen: {seen}\n  do:   {do}")
+        self.what, self.seen, self.do, self.code = what, seen, do, code

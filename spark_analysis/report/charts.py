@@ -1,0 +1,242 @@
+"""Pictures as inline SVG whose colours are CSS variables of the page, so that they follow its light or dark look."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("svg")
+from matplotlib import pyplot as plt
+
+# Stand-in colours, replaced by CSS variables in the SVG text.
+_INK, _GRID, _SHADE, _MARK = "#010101", "#020202", "#030303", "#040404"
+_SERIES = [f"#0505{n:02x}" for n in range(10, 18)]
+_VARIABLES = {
+    _INK: "var(--ink)",
+    _GRID: "var(--grid)",
+    _SHADE: "var(--shade)",
+    _MARK: "var(--mark)",
+    **{colour: f"var(--s{n})" for n, colour in enumerate(_SERIES)},
+}
+_GOOD, _SECOND = _SERIES[0], _SERIES[1]
+_STYLE: Any = {
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "text.color": _INK,
+    "axes.edgecolor": _GRID,
+    "axes.labelcolor": _INK,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "grid.color": _GRID,
+    "grid.linewidth": 0.6,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+}
+
+
+def outage(data: dict[str, Any], name: str) -> str:
+    """Three panels over time: fate of the records by due time, answers by arrival, latency of acknowledged records."""
+    series, width = data["series"], data["bucket_s"]
+    with plt.rc_context({**_STYLE, "svg.hashsalt": name}):
+        panels = 4 if series["span"] else 3
+        heights = [3, 2, 2.4, 1.1][:panels]
+        figure, axes = plt.subplots(
+            panels, 1, figsize=(10, 1.05 * sum(heights)), sharex=True, gridspec_kw={"height_ratios": heights}
+        )
+        _fates(axes[0], series["fates"], width)
+        _answers(axes[1], series["answers"], width, data["seconds"])
+        _latency(axes[2], series["latency"], width)
+        if series["span"]:
+            _span(axes[3], series["span"])
+        for axis in axes:
+            _marks(axis, data)
+        _mark_labels(axes[0], data)
+        axes[-1].set_xlabel("seconds since the start of the run")
+        axes[-1].set_xlim(0, max(data["seconds"], width))
+        return _svg(figure, f"Outage of {name} over time: records by what became of them, answers, and latency")
+
+
+def nines(data: dict[str, Any], name: str) -> str:
+    """Latency by quantile on an axis of nines, one line per mode, as deep as the sample carries."""
+    with plt.rc_context({**_STYLE, "svg.hashsalt": name + "nines"}):
+        figure, axis = plt.subplots(figsize=(10, 3.6))
+        deepest = 500
+        for role, colour in (("baseline", _SECOND), ("candidate", _GOOD)):
+            rows = [r for r in data["curve"] if r["role"] == role]
+            if not rows:
+                continue
+            deepest = max(deepest, rows[-1]["per_thousand"])
+            x = [-math.log10(1 - r["per_thousand"] / 1000) for r in rows]
+            label = f"{rows[0]['mode']} (n = {rows[0]['n']:,})"
+            axis.plot(x, [r["value_us"] / 1000 for r in rows], color=colour, linewidth=2, label=label)
+        ticks = [q for q in (0, 500, 750, 900, 950, 990, 995, 999) if q <= deepest]
+        axis.set_xticks([-math.log10(1 - q / 1000) for q in ticks], [f"p{q / 10:g}" for q in ticks])
+        _log_ms(axis)
+        axis.set_xlabel("quantile (each nine takes the same room)")
+        axis.legend(loc="upper left")
+        return _svg(figure, f"Latency by quantile of {name}")
+
+
+def blocks(data: dict[str, Any], name: str) -> str:
+    """Median of every block in the order in which they ran: drift of the machine shows here."""
+    with plt.rc_context({**_STYLE, "svg.hashsalt": name + "blocks"}):
+        figure, axis = plt.subplots(figsize=(10, 2.8))
+        for role, colour, marker in (("baseline", _SECOND, "s"), ("candidate", _GOOD, "o")):
+            for q, fill in ((500, True), (900, False)):
+                rows = [
+                    r
+                    for r in data["per_block"]
+                    if r["role"] == role and r["per_thousand"] == q and r["value_us"] is not None
+                ]
+                if rows:
+                    axis.plot(
+                        [r["block"] for r in rows],
+                        [r["value_us"] / 1000 for r in rows],
+                        linestyle="none",
+                        marker=marker,
+                        markersize=8,
+                        color=colour,
+                        markerfacecolor=colour if fill else "none",
+                        label=f"{rows[0]['mode']}, p{q / 10:g}",
+                    )
+        axis.set_xticks([b["block"] for b in data["blocks"]])
+        axis.set_xlabel("block, in the order in which they ran")
+        _log_ms(axis)
+        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=2)
+        return _svg(figure, f"Latency of every block of {name}")
+
+
+def fate_names(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Outcomes in the order of drawing: acknowledged first, no answer last, the others by number."""
+    totals: dict[str, int] = {}
+    for row in rows:
+        totals[_fate(row)] = totals.get(_fate(row), 0) + row["records"]
+    return sorted(totals, key=lambda n: (n != "OK", n.startswith(("UNANSWERED", "CLIENT_CLOSED")), -totals[n], n))
+
+
+def _fate(row: dict[str, Any]) -> str:
+    return str(row["outcome"]) + (f" ({row['cause']})" if row["cause"] else "")
+
+
+def _fates(axis: Any, rows: Sequence[dict[str, Any]], width: float) -> None:
+    names = fate_names(rows)
+    size = max((r["bucket"] for r in rows), default=0) + 1
+    x = [i * width for i in range(size)]
+    bottom = [0.0] * size
+    colours = iter(_SERIES[2:])
+    for name in names:
+        values = [0.0] * size
+        for row in rows:
+            if _fate(row) == name:
+                values[row["bucket"]] += row["records"] / width
+        colour = _GOOD if name == "OK" else next(colours, _SERIES[-1])
+        axis.bar(x, values, width, bottom=bottom, align="edge", color=colour, label=_legend(name), linewidth=0)
+        bottom = [b + v for b, v in zip(bottom, values, strict=True)]
+    axis.set_title("what became of the records, by when they were due")
+    axis.set_ylabel("records/s")
+    axis.set_ylim(0, max(bottom) * 1.45)
+    axis.legend(loc="upper left", ncols=3, handlelength=1.2, columnspacing=1.2, borderaxespad=0.1)
+
+
+def _legend(name: str) -> str:
+    return {"OK": "acknowledged", "UNANSWERED": "no answer"}.get(name, name)
+
+
+def _answers(axis: Any, rows: Sequence[dict[str, Any]], width: float, length: float) -> None:
+    size = math.ceil(length / width) + 1
+    for key, colour, style in (("acknowledged", _GOOD, "-"), ("refused", _SERIES[2], "-")):
+        values = [0.0] * size
+        for row in rows:
+            values[min(row["bucket"], size - 1)] += row[key] / width
+        axis.step([i * width for i in range(size)], values, where="post", color=colour, linestyle=style, label=key)
+    axis.set_title("answers, by when they came")
+    axis.set_ylabel("answers/s")
+    axis.set_yscale("symlog", linthresh=10)
+    axis.set_ylim(bottom=0)
+    axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.legend(loc="upper right", ncols=2)
+
+
+def _latency(axis: Any, rows: Sequence[dict[str, Any]], width: float) -> None:
+    x = [(r["bucket"] + 0.5) * width for r in rows]
+    for key, label, colour in (("p50_us", "p50", _GOOD), ("p99_us", "p99", _SECOND)):
+        axis.plot(
+            x, [r[key] / 1000 for r in rows], linestyle="none", marker="o", markersize=3, color=colour, label=label
+        )
+    axis.set_title(f"latency of acknowledged records from their due time, per {width:g} s in which they were due")
+    _log_ms(axis)
+    axis.legend(loc="upper right", ncols=2)
+
+
+def _span(axis: Any, rows: Sequence[dict[str, Any]]) -> None:
+    axis.step([r["at_s"] for r in rows], [r["least"] for r in rows], where="post", color=_GOOD)
+    axis.set_title("racks in the in-sync set (least of all partitions), as the broker's metric IsrRackCount says")
+    axis.set_ylim(0, max(r["most"] for r in rows) + 0.5)
+    axis.set_ylabel("racks")
+
+
+def _marks(axis: Any, data: dict[str, Any]) -> None:
+    for window in data["windows"]:
+        axis.axvspan(window["begin_s"], window["end_s"], color=_SHADE, linewidth=0, zorder=0)
+    for segment in data["segments"]:
+        if segment["kind"] in ("config", "isr-restored"):
+            axis.axvline(segment["at_s"], color=_MARK, linewidth=1.2, linestyle="--")
+
+
+def _mark_labels(axis: Any, data: dict[str, Any]) -> None:
+    """Labels above the first panel, on as many lines as it takes for neighbours not to touch."""
+    room = data["seconds"] / 100
+    ends: list[float] = []
+    texts = [(w["begin_s"], f"{w['label']} (shaded)") for w in data["windows"]]
+    texts += [(s["at_s"], s["label"]) for s in data["segments"] if s["kind"] in ("config", "isr-restored")]
+    for at, text in sorted(texts):
+        line = next((i for i, end in enumerate(ends) if end < at), len(ends))
+        ends[line : line + 1] = [at + room * (len(text) * 1.02 + 2)]
+        place = (at, 1.0)
+        axis.annotate(
+            text,
+            place,
+            xycoords=("data", "axes fraction"),
+            xytext=(2, 22 + 13 * line),
+            textcoords="offset points",
+            fontsize=9,
+            color=_INK,
+        )
+
+
+def _log_ms(axis: Any) -> None:
+    axis.set_yscale("log")
+    axis.set_ylabel("ms")
+    axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.yaxis.set_minor_formatter(lambda value, _: "")
+
+
+def _svg(figure: Any, title: str) -> str:
+    out = io.StringIO()
+    figure.savefig(out, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None, "Creator": None})
+    plt.close(figure)
+    text = out.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'<svg ([^>]*?)height="[^"]*"', r"<svg \1", text, count=1)
+    text = re.sub(r'<svg ([^>]*?)width="[^"]*"', r"<svg \1", text, count=1)
+    text = text.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1)
+    # Names inside the file must be unique on a page that holds several pictures.
+    salt = f"c{zlib.crc32(title.encode()):x}"
+    for colour, variable in _VARIABLES.items():
+        text = text.replace(colour, variable)
+    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{salt}-", text)
+    return text

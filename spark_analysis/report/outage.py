@@ -1,0 +1,173 @@
+"""The outage part of the document: what was acknowledged, refused and lost, and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+
+from spark_analysis.ingest import Run
+from spark_analysis.report import timeline
+from spark_analysis.transforms import durability, latency, outage
+
+_MARKS = StructType(
+    [
+        StructField("run", StringType()),
+        StructField("mark", IntegerType()),
+        StructField("t_ns", LongType()),
+        StructField("until_ns", LongType()),
+    ]
+)
+_TOPICS = StructType([StructField("run", StringType()), StructField("topic", StringType())])
+_ENDS = StructType(
+    [
+        StructField("run", StringType()),
+        StructField("topic", StringType()),
+        StructField("partition", IntegerType()),
+        StructField("end_offset", LongType()),
+    ]
+)
+LOST_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the document and the tables behind it."""
+
+    data: dict[str, Any]
+    tables: dict[str, DataFrame]
+
+
+def rows(frame: DataFrame) -> list[dict[str, Any]]:
+    """A small result as plain dicts."""
+    return [row.asDict(recursive=True) for row in frame.collect()]
+
+
+def section(spark: SparkSession, run: Run) -> Section:
+    """Timeline, segments, outcomes, silences and durability of one run; needs at least one record."""
+    bounds = run.acks.agg(
+        F.min("due_ns").alias("first"), F.greatest(F.max("due_ns"), F.max("done_ns")).alias("last")
+    ).collect()[0]
+    times = [e["t_ns"] for e in run.events]
+    origin, end = min([bounds["first"], *times]), max([bounds["last"], *times])
+    line = timeline.build(run.events, origin, end)
+    width_s = timeline.bucket_seconds((end - origin) / 1e9)
+    width = int(width_s * 1e9)
+    fates = outage.fates(run.acks, origin, width)
+    answers = outage.answers(run.acks, origin, width)
+    over_time = outage.latency_over_time(run.acks, origin, width)
+    outcomes = latency.outcomes(run.acks, ["run", "producer"])
+    silences = rows(outage.longest_silence(run.acks).orderBy("producer"))
+    for silence in silences:
+        silence["silence_s"] = round(silence.pop("silence_ns") / 1e9, 3)
+        silence["from_s"] = timeline.seconds(silence.pop("from_ns"), origin)
+        silence["to_s"] = timeline.seconds(silence.pop("to_ns"), origin)
+    kept = _durability(spark, run)
+    data = {
+        "seconds": timeline.seconds(end, origin),
+        "bucket_s": width_s,
+        "windows": line.windows,
+        "segments": _segments(spark, run, line, origin, end),
+        "outcomes": rows(outcomes.orderBy("producer", F.desc("records"))),
+        "silences": silences,
+        "durability": kept.data,
+        "series": {
+            "fates": rows(fates.drop("run").orderBy("bucket", "outcome", "cause")),
+            "answers": rows(answers.drop("run").orderBy("bucket")),
+            "latency": rows(over_time.drop("run").orderBy("bucket")),
+            "span": _span(run, origin),
+        },
+    }
+    tables = {"fates": fates, "answers": answers, "latency_over_time": over_time, "outcomes": outcomes, **kept.tables}
+    return Section(data, tables)
+
+
+def _segments(spark: SparkSession, run: Run, line: timeline.Timeline, origin: int, end: int) -> list[dict[str, Any]]:
+    """Between every two marks: answers, and how long after the mark the first of each kind came."""
+    starts = [int(m["t_ns"]) for m in line.marks]
+    untils = [*starts[1:], end + 1]
+    marks = spark.createDataFrame(
+        [(run.id, i, t, until) for i, (t, until) in enumerate(zip(starts, untils, strict=True))], _MARKS
+    )
+    found = {r["mark"]: r for r in rows(outage.firsts_after(run.acks, marks))}
+    # The same questions without the next mark as a limit: a change may take longer to show than the next one to come.
+    ever = {r["mark"]: r for r in rows(outage.firsts_after(run.acks, marks.withColumn("until_ns", F.lit(end + 1))))}
+    out = []
+    for i, mark in enumerate(line.marks):
+        here, later = found.get(i, {}), ever.get(i, {})
+
+        def after(row: dict[str, Any], name: str, t_ns: int = starts[i]) -> float | None:
+            return None if row.get(name) is None else timeline.seconds(row[name], t_ns)
+
+        event = mark["event"]
+        out.append(
+            {
+                "label": mark["label"],
+                "kind": mark["kind"],
+                "data": event["data"] if event else {},
+                "at_s": timeline.seconds(starts[i], origin),
+                "until_s": timeline.seconds(untils[i], origin),
+                "acknowledged": here.get("acknowledged", 0),
+                "refused": here.get("refused", 0),
+                "first_refusal": here.get("first_refusal"),
+                "first_refusal_after_s": after(here, "first_refusal_ns"),
+                "first_ack_after_s": after(later, "first_ack_ns"),
+                "last_ack_after_s": after(here, "last_ack_ns"),
+            }
+        )
+    return out
+
+
+def _durability(spark: SparkSession, run: Run) -> Section:
+    """Lost, duplicated, moved and reordered records of the topics that were read to their end."""
+    notes = {e["data"]["topic"]: e["data"] for e in run.events if (e["kind"], e["name"]) == ("note", "read-back")}
+    ends = [
+        (run.id, topic, int(partition), int(offset))
+        for topic, data in notes.items()
+        for partition, offset in data["end_offsets"].items()
+    ]
+    short = rows(durability.unread(run.reads, spark.createDataFrame(ends, _ENDS)).orderBy("topic", "partition"))
+    read = {t for t, d in notes.items() if d["complete"]} - {r["topic"] for r in short}
+    sent = {r["topic"] for r in run.acks.select("topic").distinct().collect()}
+    unchecked = sorted(sent - read)
+    topics = spark.createDataFrame([(run.id, t) for t in sorted(read)], _TOPICS)
+    fates = durability.fates(run.acks, run.reads, topics)
+    table = durability.summary(fates)
+    lost = durability.lost(fates)
+    late = {r["producer"]: r["reordered"] for r in rows(durability.reordered(run.reads))}
+    producers = rows(table.orderBy("producer"))
+    for row in producers:
+        row["reordered"] = late.get(row["producer"], 0)
+    settings = {e["data"]["producer"]: e["data"] for e in run.events if (e["kind"], e["name"]) == ("note", "producer")}
+    for row in producers:
+        row["acks"] = str(settings.get(row["producer"], {}).get("acks", "?"))
+    data = {
+        "state": "not checked" if not read else "checked" if not unchecked else "checked in part",
+        "unchecked_topics": unchecked,
+        "short_reads": short,
+        "producers": producers,
+        "totals": {
+            key: sum(row[key] for row in producers)
+            for key in ("acknowledged", "lost", "duplicates", "moved", "reordered", "present_though_not_acknowledged")
+        },
+        "phantoms": durability.phantoms(run.reads, run.acks).count(),
+        "lost_first": rows(lost.orderBy("due_ns").limit(LOST_SHOWN)),
+    }
+    return Section(data, {"durability": table, "lost": lost})
+
+
+def _span(run: Run, origin: int) -> list[dict[str, Any]]:
+    """Least and greatest number of racks in any partition's ISR at each sampling, where the run sampled it."""
+    sampled = run.metrics.where(F.lower("name").rlike("isrrackcount|isr_rack_count"))
+    return [
+        {"at_s": timeline.seconds(r["t_ns"], origin), "least": r["least"], "most": r["most"]}
+        for r in rows(
+            sampled.where(F.col("value") > 0)
+            .groupBy("t_ns")
+            .agg(F.min("value").alias("least"), F.max("value").alias("most"))
+            .orderBy("t_ns")
+        )
+    ]

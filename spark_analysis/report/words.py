@@ -1,0 +1,110 @@
+"""Numbers and findings in plain words; every number comes from the document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spark_analysis.report.blocks import NOT_ENOUGH_SAMPLES
+
+
+def count(number: int) -> str:
+    """12345 as 12,345."""
+    return f"{number:,}"
+
+
+def records(number: int) -> str:
+    """A number of records."""
+    return f"{number:,} record" + ("" if number == 1 else "s")
+
+
+def milliseconds(us: float | None) -> str:
+    """Microseconds as ms with about three digits, or the words for a quantile that the sample does not carry."""
+    if us is None:
+        return NOT_ENOUGH_SAMPLES
+    ms = us / 1000
+    digits = 0 if ms >= 100 else 1 if ms >= 10 else 2
+    return f"{ms:,.{digits}f} ms"
+
+
+def seconds(value: float | None) -> str:
+    """Seconds with two digits, or a dash."""
+    return "-" if value is None else f"{value:,.2f} s"
+
+
+def quantile(per_thousand: int) -> str:
+    """500 as p50, 999 as p99.9."""
+    return f"p{per_thousand / 10:g}"
+
+
+def ratio(value: float | None) -> str:
+    """A ratio with two digits."""
+    return "-" if value is None else f"{value:.2f}"
+
+
+def outcome(row: dict[str, Any]) -> str:
+    """The outcome with its cause: TIMEOUT (NOT_ENOUGH_RACKS)."""
+    return f"{row['outcome']} ({row['cause']})" if row["cause"] else str(row["outcome"])
+
+
+def durability(data: dict[str, Any]) -> str:
+    """Were acknowledged records lost?"""
+    totals = data["totals"]
+    if data["state"] == "not checked":
+        return "Whether acknowledged records were lost was not checked: the topic was not read back to its end."
+    part = f" (not checked: {', '.join(data['unchecked_topics'])})" if data["unchecked_topics"] else ""
+    if totals["lost"]:
+        return f"{totals['lost']:,} of {records(totals['acknowledged'])} acknowledged were LOST{part}."
+    return f"None of {records(totals['acknowledged'])} acknowledged was lost{part}."
+
+
+def outage_findings(data: dict[str, Any]) -> list[str]:
+    """The answer of one outage run, most important sentence first."""
+    out = [durability(data["durability"])]
+    for segment in data["segments"]:
+        what, refused = segment["label"], segment["refused"]
+        if segment["kind"] == "fault-begin":
+            if refused:
+                out.append(
+                    f"With {what} from {seconds(segment['at_s'])} on, the first send was refused after "
+                    f"{seconds(segment['first_refusal_after_s'])} ({segment['first_refusal']}); until the next change "
+                    f"{records(refused)} ended without an acknowledgement."
+                )
+            else:
+                out.append(f"With {what} from {seconds(segment['at_s'])} on, no send was refused.")
+        elif segment["kind"] == "config":
+            again = segment["first_ack_after_s"]
+            came = "no acknowledgement came after it" if again is None else f"the next came {seconds(again)} later"
+            out.append(f"{what}: {records(segment['acknowledged'])} acknowledged until the next change; {came}.")
+    back = next((s["at_s"] for s in data["segments"] if s["kind"] == "fault-end"), None)
+    whole = next((s["at_s"] for s in data["segments"] if s["kind"] == "isr-restored"), None)
+    if back is not None and whole is not None and whole >= back:
+        out.append(f"Every replica was in sync again {seconds(whole - back)} after the fault was mended.")
+    return out
+
+
+def latency_findings(data: dict[str, Any]) -> list[str]:
+    """The answer of one latency run."""
+    out = []
+    modes = {b["role"]: b["mode"] for b in data["blocks"]}
+    for row in data["comparison"]:
+        values = {p["role"]: p["value_us"] for p in data["pooled"] if p["per_thousand"] == row["per_thousand"]}
+        if row["per_thousand"] not in (500, 990) or None in values.values() or len(values) < 2:
+            continue
+        name = "Median" if row["per_thousand"] == 500 else "99th percentile"
+        out.append(
+            f"{name} latency from the due time: {milliseconds(values['baseline'])} with {modes['baseline']}, "
+            f"{milliseconds(values['candidate'])} with {modes['candidate']}. {verdict(row)}"
+        )
+    return out
+
+
+def verdict(row: dict[str, Any]) -> str:
+    """The comparison of one quantile in a sentence."""
+    if row["verdict"] == NOT_ENOUGH_SAMPLES:
+        return f"Ratio per pair of blocks: {NOT_ENOUGH_SAMPLES} in a block."
+    middle = (
+        f"Median ratio over {row['pairs']} pair{'' if row['pairs'] == 1 else 's'} of blocks: {ratio(row['median'])}"
+    )
+    if row["low"] is None:
+        return f"{middle}; {row['verdict']} for a verdict."
+    return f"{middle}, 95 % interval {ratio(row['low'])} to {ratio(row['high'])}: {row['verdict']}."

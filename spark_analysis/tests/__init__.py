@@ -1,0 +1,1 @@
+"""Tests on generated runs whose answers are known."""

@@ -1,0 +1,163 @@
+"""Run folders and rows made by hand; the contract file gives the types, nothing of the harness is used."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_analysis import schemas
+
+SECOND = 1_000_000_000
+MS = 1_000_000
+START = 1_800_000_000 * SECOND
+_ARROW = {"string": pa.string(), "int32": pa.int32(), "int64": pa.int64(), "double": pa.float64()}
+
+
+def ack(seq: int, due_ns: int, latency_ns: int | None, **changes: Any) -> dict[str, Any]:
+    """One acks row; latency None is no answer. Offsets follow the sequence."""
+    row: dict[str, Any] = {
+        "producer": "p",
+        "seq": seq,
+        "topic": "t",
+        "partition": 0,
+        "offset": -1 if latency_ns is None else seq,
+        "due_ns": START + due_ns,
+        "sent_ns": START + due_ns + 1000,
+        "done_ns": 0 if latency_ns is None else START + due_ns + latency_ns,
+        "due_mono_ns": due_ns,
+        "result": "" if latency_ns is None else "OK",
+        "cause": "",
+    }
+    if "result" in changes and changes["result"] != "OK":
+        row["offset"] = -1
+    return {**row, **changes}
+
+
+def read(seq: int, **changes: Any) -> dict[str, Any]:
+    """One reads row at the offset of the sequence."""
+    row: dict[str, Any] = {"topic": "t", "partition": 0, "offset": seq, "producer": "p", "seq": seq}
+    return {**row, "timestamp_ms": 1, "read_ns": 1, **changes}
+
+
+def event(at_ns: int, kind: str, name: str, state: str = "point", /, **data: Any) -> dict[str, Any]:
+    """One event, at_ns after the start."""
+    return {"t_ns": START + at_ns, "mono_ns": at_ns, "kind": kind, "name": name, "state": state, "data": data}
+
+
+def frame(spark: SparkSession, table: str, rows: list[dict[str, Any]], run: str = "r") -> DataFrame:
+    """Rows as a DataFrame with the run column in front, as ingest gives it."""
+    schema = schemas.table(table)
+    data = [tuple(row[name] for name in schema.names) for row in rows]
+    return spark.createDataFrame(data, schema).select(F.lit(run).alias("run"), *schema.names)
+
+
+def manifest(path: Path, **changes: Any) -> dict[str, Any]:
+    """A whole manifest."""
+    values: dict[str, Any] = {
+        "schema_version": 1,
+        "run_id": path.name,
+        "name": path.name,
+        "kind": "other",
+        "state": "finished",
+        "started_ns": START,
+        "ended_ns": START + 60 * SECOND,
+        "failure": "",
+        "clock": {"epoch_ns": START, "mono_ns": 0},
+        "seed": 7,
+        "spec": {"racks": "a:2,b:2,c:2"},
+        "versions": {"kafka": "4.3.1"},
+        "patches": ["kip-min-insync-racks"],
+        "host": {"cpus": 2},
+    }
+    return {**values, **changes}
+
+
+def folder(
+    path: Path,
+    *,
+    acks: list[dict[str, Any]] | None = None,
+    reads: list[dict[str, Any]] | None = None,
+    metrics: list[dict[str, Any]] | None = None,
+    events: list[dict[str, Any]] | None = None,
+    **changes: Any,
+) -> Path:
+    """Writes a run folder."""
+    for table, rows in (("acks", acks), ("reads", reads), ("metrics", metrics)):
+        (path / table).mkdir(parents=True)
+        if rows:
+            fields = schemas.contract()["tables"][table]["fields"]
+            schema = pa.schema([pa.field(f["name"], _ARROW[f["type"]]) for f in fields])
+            pq.write_table(pa.Table.from_pylist(rows, schema), path / table / "part-0.parquet")
+    (path / "manifest.json").write_text(json.dumps(manifest(path, **changes)))
+    (path / "events.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events or []))
+    return path
+
+
+def outage_run(path: Path, **changes: Any) -> Path:
+    """30 s at 50 records/s: rack b down at 10 s, refused from 12 s, lowered at 20 s, acknowledged from 20.5 s on.
+
+    The rack is back at 24 s, in sync at 26 s, the setting restored at 27 s. One acknowledged record is lost, one is
+    there twice, one refused one is there.
+    """
+    rows, reads = [], []
+    for seq in range(1500):
+        at = seq * 20 * MS
+        if 12 * SECOND <= at < 20 * SECOND:
+            rows.append(ack(seq, at, 5 * MS, result="TIMEOUT", cause="NOT_ENOUGH_RACKS"))
+        elif 20 * SECOND <= at < 20 * SECOND + 500 * MS:
+            rows.append(ack(seq, at, 20 * SECOND + 500 * MS - at))
+        else:
+            rows.append(ack(seq, at, 4 * MS))
+        if rows[-1]["result"] == "OK" and seq != 100:
+            reads.append(read(seq))
+    reads += [read(200, offset=1500), read(700)]
+    events = [
+        event(0, "note", "producer", producer="p", acks="all", rate=50),
+        event(10 * SECOND, "fault", "rack-down", "begin", rack="b"),
+        event(20 * SECOND, "config", "min.insync.racks", "point", topic="t", **{"from": 2, "to": 1}),
+        event(24 * SECOND, "fault", "rack-down", "end", rack="b"),
+        event(26 * SECOND, "note", "isr-restored", topic="t"),
+        event(27 * SECOND, "config", "min.insync.racks", "point", topic="t", **{"from": 1, "to": 2}),
+        event(31 * SECOND, "note", "read-back", topic="t", end_offsets={"0": 1501}, complete=True),
+    ]
+    metrics = [
+        {
+            "t_ns": START + s * SECOND,
+            "node": "b1",
+            "rack": "a",
+            "name": "kafka_cluster_partition_isrrackcount",
+            "labels": "{}",
+            "value": 1.0 if 12 <= s < 26 else 2.0,
+        }
+        for s in range(30)
+    ]
+    parts: dict[str, Any] = {"acks": rows, "reads": reads, "events": events, "metrics": metrics, "kind": "outage"}
+    return folder(path, **{**parts, **changes})
+
+
+def latency_run(path: Path, pairs: int = 2, per_block: int = 12_000, gain: float = 0.8) -> Path:
+    """Blocks in ABBA order of two modes; the candidate's latencies are ``gain`` times the baseline's."""
+    modes = {"baseline": ("stock acks=all min.insync.replicas=3", "s"), "candidate": ("rackspan racks=2", "r")}
+    rows, events, at, seq = [], [], 0, {"s": 0, "r": 0}
+    for block in range(2 * pairs):
+        pair = block // 2
+        role = ("baseline", "candidate")[(block + pair) % 2]
+        mode, producer = modes[role]
+        data = {"block": block, "pair": pair, "mode": mode, "role": role, "producer": producer}
+        # The first 100 records belong to the warm-up in front of the block; slow, they would show in every quantile.
+        for i in range(-100, per_block):
+            base = (1000 + i % 1000) * 1000 if i >= 0 else SECOND
+            latency = int(base * (gain if role == "candidate" else 1.0))
+            rows.append(ack(seq[producer], at + (100 + i) * MS, latency, producer=producer))
+            seq[producer] += 1
+        events.append(event(at + 100 * MS, "phase", "block", "begin", **data))
+        at += (per_block + 100) * MS
+        events.append(event(at, "phase", "block", "end", **data))
+        at += SECOND
+    return folder(path, acks=rows, events=events, kind="latency")

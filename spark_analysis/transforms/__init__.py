@@ -1,0 +1,1 @@
+"""Functions DataFrame -> DataFrame; nothing here reads or writes."""

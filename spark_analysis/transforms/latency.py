@@ -1,0 +1,75 @@
+"""Latency of acknowledged records from their due time, and what became of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+# Quantiles are per thousand, so that the sample rule is exact integer arithmetic.
+QUANTILES = (500, 900, 990, 999)
+# A quantile is printed only when at least so many samples lie beyond it (half-width of about 20 % of the tail).
+MIN_EXCEEDANCES = 100
+UNANSWERED = "UNANSWERED"
+
+
+def outcome() -> Column:
+    """The result, with a name for no answer."""
+    return F.when(F.col("done_ns") == 0, F.lit(UNANSWERED)).otherwise(F.col("result"))
+
+
+def in_blocks(acks: DataFrame, blocks: DataFrame) -> DataFrame:
+    """The records that were due inside a block, with its mode, role, block and pair. Warm-up falls away here."""
+    return (
+        acks.join(F.broadcast(blocks), on=["run", "producer"], how="inner")
+        .where((F.col("due_ns") >= F.col("begin_ns")) & (F.col("due_ns") < F.col("end_ns")))
+        .select(*acks.columns, "mode", "role", "block", "pair")
+    )
+
+
+def outcomes(acks: DataFrame, by: Sequence[str]) -> DataFrame:
+    """How many records ended how: one row per group, outcome and cause. Nothing is left out."""
+    return (
+        acks.withColumn("outcome", outcome())
+        .groupBy(*by, "outcome", "cause")
+        .agg(F.count("*").alias("records"))
+        .select(*by, "outcome", "cause", "records")
+    )
+
+
+def acknowledged(acks: DataFrame) -> DataFrame:
+    """Acknowledged records with latency_us (from the due time) and lag_us (how late the send began)."""
+    return (
+        acks.where((F.col("result") == "OK") & (F.col("done_ns") > 0))
+        .withColumn("latency_us", F.floor((F.col("done_ns") - F.col("due_ns")) / 1000))
+        .withColumn("lag_us", F.floor((F.col("sent_ns") - F.col("due_ns")) / 1000))
+    )
+
+
+def quantiles(
+    acked: DataFrame, by: Sequence[str], *, value: str = "latency_us", per_thousand: Sequence[int] = QUANTILES
+) -> DataFrame:
+    """Exact quantiles (linear between ranks, as numpy's default), one row per group and quantile.
+
+    ``value_us`` is null where the sample does not carry the quantile. Counting equal values first makes the exact
+    computation cheaper than on single records.
+    """
+    asked = [q / 1000 for q in per_thousand]
+    rows = (
+        acked.groupBy(*by, value)
+        .agg(F.count("*").alias("times"))
+        .groupBy(*by)
+        .agg(
+            F.sum("times").alias("n"),
+            F.percentile(F.col(value), F.array(*[F.lit(q) for q in asked]), F.col("times")).alias("found"),
+        )
+        .withColumn("asked", F.array(*[F.lit(q) for q in per_thousand]))
+        .select(*by, "n", F.explode(F.arrays_zip("asked", "found")).alias("both"))
+    )
+    enough = F.col("n") * (1000 - F.col("per_thousand")) >= MIN_EXCEEDANCES * 1000
+    return (
+        rows.withColumn("per_thousand", F.col("both.asked"))
+        .withColumn("value_us", F.when(enough, F.col("both.found")))
+        .select(*by, "per_thousand", "n", "value_us")
+    )

@@ -1,0 +1,120 @@
+"""An outage over time: the fate of the records by due time, the acknowledgements by arrival, and the silences."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_analysis.transforms.latency import acknowledged, outcome
+
+
+def bucket(column: str, origin_ns: int, width_ns: int) -> Column:
+    """Number of the time bucket since the origin."""
+    return F.floor((F.col(column) - F.lit(origin_ns)) / F.lit(width_ns)).cast("int")
+
+
+def fates(acks: DataFrame, origin_ns: int, width_ns: int) -> DataFrame:
+    """Records by the bucket in which they were due: one row per run, bucket, outcome and cause."""
+    return (
+        acks.withColumn("bucket", bucket("due_ns", origin_ns, width_ns))
+        .withColumn("outcome", outcome())
+        .groupBy("run", "bucket", "outcome", "cause")
+        .agg(F.count("*").alias("records"))
+        .select("run", "bucket", "outcome", "cause", "records")
+    )
+
+
+def answers(acks: DataFrame, origin_ns: int, width_ns: int) -> DataFrame:
+    """Answers by the bucket in which they came: acknowledged and refused."""
+    good = F.col("result") == "OK"
+    return (
+        acks.where(F.col("done_ns") > 0)
+        .withColumn("bucket", bucket("done_ns", origin_ns, width_ns))
+        .groupBy("run", "bucket")
+        .agg(
+            F.count(F.when(good, 1)).alias("acknowledged"),
+            F.count(F.when(~good, 1)).alias("refused"),
+        )
+        .select("run", "bucket", "acknowledged", "refused")
+    )
+
+
+def latency_over_time(acks: DataFrame, origin_ns: int, width_ns: int) -> DataFrame:
+    """Exact p50, p99 and maximum of the latency of acknowledged records, by the bucket in which they were due."""
+    return (
+        acknowledged(acks)
+        .withColumn("bucket", bucket("due_ns", origin_ns, width_ns))
+        .groupBy("run", "bucket")
+        .agg(
+            F.count("*").alias("n"),
+            F.percentile("latency_us", F.lit(0.5)).alias("p50_us"),
+            F.percentile("latency_us", F.lit(0.99)).alias("p99_us"),
+            F.max("latency_us").alias("max_us"),
+        )
+        .select("run", "bucket", "n", "p50_us", "p99_us", "max_us")
+    )
+
+
+def longest_silence(acks: DataFrame) -> DataFrame:
+    """Per run and producer the longest stretch in which no acknowledgement came, while something was due.
+
+    Counted from the producer's first due time to its last answer or due time, so that a silence at either end shows.
+    """
+    span = acks.groupBy("run", "producer").agg(
+        F.min("due_ns").alias("first_ns"),
+        F.greatest(F.max("due_ns"), F.max("done_ns")).alias("last_ns"),
+    )
+    marks = (
+        acks.where((F.col("result") == "OK") & (F.col("done_ns") > 0))
+        .select("run", "producer", F.col("done_ns").alias("at_ns"))
+        .unionByName(span.select("run", "producer", F.col("first_ns").alias("at_ns")))
+        .unionByName(span.select("run", "producer", F.col("last_ns").alias("at_ns")))
+    )
+    order = Window.partitionBy("run", "producer").orderBy("at_ns")
+    return (
+        marks.withColumn("before_ns", F.lag("at_ns").over(order))
+        .where(F.col("before_ns").isNotNull())
+        .withColumn("silence_ns", F.col("at_ns") - F.col("before_ns"))
+        .groupBy("run", "producer")
+        .agg(
+            F.max("silence_ns").alias("silence_ns"),
+            F.max_by("before_ns", "silence_ns").alias("from_ns"),
+            F.max_by("at_ns", "silence_ns").alias("to_ns"),
+        )
+        .select("run", "producer", "silence_ns", "from_ns", "to_ns")
+    )
+
+
+def firsts_after(acks: DataFrame, marks: DataFrame) -> DataFrame:
+    """What came after each mark (run, mark, t_ns, until_ns): answers with t_ns <= done < until_ns, and their first.
+
+    A refusal is named by its cause where there is one (a batch given up after refusals), else by its result.
+    """
+    good = F.col("result") == "OK"
+    name = F.when(F.col("cause") != "", F.col("cause")).otherwise(F.col("result"))
+    inside = (F.col("done_ns") >= F.col("t_ns")) & (F.col("done_ns") < F.col("until_ns"))
+    return (
+        acks.where(F.col("done_ns") > 0)
+        .join(F.broadcast(marks), on="run", how="inner")
+        .where(inside)
+        .groupBy("run", "mark", "t_ns")
+        .agg(
+            F.min(F.when(good, F.col("done_ns"))).alias("first_ack_ns"),
+            F.max(F.when(good, F.col("done_ns"))).alias("last_ack_ns"),
+            F.min(F.when(~good, F.col("done_ns"))).alias("first_refusal_ns"),
+            F.min_by(F.when(~good, name), F.when(~good, F.col("done_ns"))).alias("first_refusal"),
+            F.count(F.when(good, 1)).alias("acknowledged"),
+            F.count(F.when(~good, 1)).alias("refused"),
+        )
+        .select(
+            "run",
+            "mark",
+            "t_ns",
+            "first_ack_ns",
+            "last_ack_ns",
+            "first_refusal_ns",
+            "first_refusal",
+            "acknowledged",
+            "refused",
+        )
+    )
