@@ -1,0 +1,1 @@
+"""Services for system tests: a cluster, load clients, stock Python clients, metrics, checks of what they left."""

@@ -1,0 +1,109 @@
+"""What every system test has: a cluster for the time of a block, clients, a run folder, and checks at the end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ducktape.tests.test import Test
+from ducktape.tests.test_context import TestContext
+
+from harness.dist import Distribution, find
+from harness.load.command import Produce
+from harness.results import RunFolder
+from harness.services.kafka import KafkaRacks
+from harness.services.load import Acks, LoadService, Row
+from harness.services.logs import Allowed
+from harness.services.metrics import Sampler
+from harness.services.python_producer import Client, PythonProducer
+from harness.services.readback import read_back
+from harness.services.topics import Topics
+from harness.spec import ClusterSpec, parse
+from harness.wait import Pending, wait_for
+
+# Function tests: small nodes that start fast.
+HEAP = {"broker": "256m", "controller": "128m"}
+
+
+class RackTest(Test):
+    """Base of the tests. A distribution other than the default can be named in the globals of the session."""
+
+    def setup(self) -> None:
+        """Makes the run folder of this test inside its results folder."""
+        self.folder = Path(TestContext.results_dir(self.test_context, self.test_context.test_index))
+        name = f"{self.test_context.cls.__name__}.{self.test_context.function.__name__}"
+        self.run = RunFolder.create(self.folder / "runs", name, kind="outage")
+
+    def spec(self, racks: str, controllers: int = 1, distribution: str = "", **more: Any) -> ClusterSpec:
+        """A small cluster of that many brokers per rack."""
+        kind = distribution or self.test_context.globals.get("distribution", "rackspan")
+        data = {"racks": racks, "controllers": controllers, "distribution": kind, "heap": HEAP}
+        return parse(data | more, where=self.test_context.test_name)
+
+    @contextmanager
+    def racks(self, spec: ClusterSpec, allowed: Sequence[Allowed] = ()) -> Iterator[KafkaRacks]:
+        """A running cluster. When the block ends well it is stopped in order and what it leaves is checked; the run
+        folder is finished either way.
+        """
+        distribution = find(spec.distribution)
+        self.run.update(
+            spec={**self.run.manifest["spec"], "cluster": spec.model_dump()},
+            versions={**self.run.manifest["versions"], spec.distribution: distribution.version},
+            patches=self.run.manifest["patches"] or _patches(distribution),
+        )
+        with self.run:
+            kafka = KafkaRacks(self.test_context, spec, allowed)
+            kafka.start()
+            brokers = [n.node for n in kafka.kafka.select("brokers")]
+            sampler = Sampler(brokers, self.run, part=f"metrics-{Path(spec.distribution).name}")
+            sampler.start()
+            try:
+                yield kafka
+            finally:
+                sampler.stop()
+            kafka.end()
+
+    def topics(self, kafka: KafkaRacks) -> Topics:
+        """Admin operations on the cluster, recorded in the run."""
+        return Topics(kafka.bootstrap, self.run)
+
+    def producer(self, kafka: KafkaRacks, name: str, topic: str, **settings: Any) -> LoadService:
+        """A Java producer of the cluster's own client library, started. Settings as in load.command.Produce."""
+        produce = Produce(name, kafka.bootstrap, topic, Path(), **settings)
+        service = LoadService(self.test_context, kafka.kafka.distribution, produce, self.run)
+        service.start()
+        return service
+
+    def produce(self, kafka: KafkaRacks, name: str, topic: str, records: int = 20, **settings: Any) -> Acks:
+        """Sends a number of records, one a batch, and returns what became of them."""
+        rate = settings.pop("rate", 100)
+        alone = {"batch.size": "0"} | settings.pop("properties", {})
+        service = self.producer(kafka, name, topic, rate=rate, duration=records / rate, properties=alone, **settings)
+        return service.finish()
+
+    def stock_python(self, kafka: KafkaRacks, client: Client, name: str, topic: str, **settings: Any) -> PythonProducer:
+        """A stock Python producer, started."""
+        service = PythonProducer(self.test_context, client, name, kafka.bootstrap, topic, self.run, **settings)
+        service.start()
+        return service
+
+    def read(self, kafka: KafkaRacks, topic: str) -> list[Row]:
+        """The whole topic, read back up to the high watermarks."""
+        return read_back(kafka.bootstrap, topic, self.run)
+
+    def wait_metric(self, kafka: KafkaRacks, name: str, value: float, seconds: float = 20, **labels: str) -> None:
+        """Waits until a metric, summed over brokers, has that value. Raises WaitTimeout."""
+
+        def probe() -> bool | Pending:
+            now = kafka.metric(name, **labels)
+            return now == value or Pending(f"{now}")
+
+        wait_for(f"{name} to be {value}", probe, seconds)
+
+
+def _patches(distribution: Distribution) -> list[str]:
+    file = distribution.home / "rackspan.json"
+    return list(json.loads(file.read_text(encoding="utf-8")).get("patches", [])) if file.is_file() else []

@@ -1,0 +1,54 @@
+"""Expectations that several tests share, each with a message that shows what was seen instead."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from harness.services.load import Acks, Row
+
+REFUSED = "NOT_ENOUGH_RACKS"
+AFTER_APPEND = "NOT_ENOUGH_RACKS_AFTER_APPEND"
+FEW_REPLICAS = "NOT_ENOUGH_REPLICAS"
+
+UNDER_RACKS = "kafka_server_ReplicaManager_UnderMinRackIsrPartitionCount"
+AT_RACKS = "kafka_server_ReplicaManager_AtMinRackIsrPartitionCount"
+RACK_FAILURES = "kafka_server_ReplicaManager_RackCheckFailureRate_total"
+UNDER_REPLICAS = "kafka_server_ReplicaManager_UnderMinIsrPartitionCount"
+UNDER_RACK_PARTITION = "kafka_cluster_Partition_UnderMinRackIsr"
+AT_RACK_PARTITION = "kafka_cluster_Partition_AtMinRackIsr"
+SPAN_PARTITION = "kafka_cluster_Partition_IsrRackCount"
+
+
+def all_acknowledged(acks: Acks, records: int) -> None:
+    """Every record was sent and acknowledged."""
+    assert acks.counts == {("OK", ""): records}, f"wanted {records} acknowledged, saw {acks.counts}"
+
+
+def all_ended_with(acks: Acks, records: int, result: str, cause: str = "") -> None:
+    """Every record ended with that result and cause."""
+    assert acks.counts == {(result, cause): records}, f"wanted {records} of {(result, cause)}, saw {acks.counts}"
+
+
+def once_each(sent: Iterable[Acks], read: Iterable[Row]) -> None:
+    """Every acknowledged record is in the log exactly once, at the place it was acknowledged for."""
+    found = Counter((r["producer"], r["seq"]) for r in read)
+    places = {(r["producer"], r["seq"]): (r["partition"], r["offset"]) for r in read}
+    acknowledged = [r for acks in sent for r in acks.ok]
+    missing = [_id(r) for r in acknowledged if found[_id(r)] == 0]
+    twice = [_id(r) for r in acknowledged if found[_id(r)] > 1]
+    moved = [_id(r) for r in acknowledged if found[_id(r)] == 1 and places[_id(r)] != (r["partition"], r["offset"])]
+    assert not missing, f"{len(missing)} acknowledged records are lost, first {missing[:5]}"
+    assert not twice, f"{len(twice)} acknowledged records are there more than once, first {twice[:5]}"
+    assert not moved, f"{len(moved)} acknowledged records are elsewhere than acknowledged, first {moved[:5]}"
+
+
+def none_of(refused: Acks, read: Iterable[Row]) -> None:
+    """None of these records is in the log."""
+    there = {(r["producer"], r["seq"]) for r in read}
+    kept = [_id(r) for r in refused.rows if _id(r) in there]
+    assert not kept, f"{len(kept)} refused records are in the log, first {kept[:5]}"
+
+
+def _id(row: Row) -> tuple[str, int]:
+    return row["producer"], row["seq"]
