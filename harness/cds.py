@@ -82,6 +82,8 @@ def _make(distribution: Distribution, path: Path, seen: Seen) -> None:
                 raise RackspanError(
                     "the JVM wrote no archive", seen=host.read(f"{folder}/console.log")[-300:], do="go on"
                 )
+            for old in path.parent.glob(f"{distribution.version}-*.jsa"):
+                old.unlink()  # of an earlier build or JDK; a JVM that has it mapped keeps it
             part.replace(path)
         finally:
             host.signal(process, signal.SIGKILL)

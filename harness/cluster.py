@@ -21,7 +21,7 @@ from harness.dist import Distribution, find
 from harness.errors import RackspanError, usage_error
 from harness.home import FIRST_BLOCK, LAST_BLOCK, claim_block, clusters_folder, locked, release_block
 from harness.jvm import JvmOptions, agent_of
-from harness.node import KafkaNode
+from harness.node import KafkaNode, wait_gone
 from harness.progress import Progress
 from harness.spec import NAME, ClusterSpec
 from harness.status import ClusterStatus, NodeStatus, summarize
@@ -161,7 +161,9 @@ class KafkaCluster:
                 some = [n for n in chosen if n.node.role == role]
                 if some:
                     with self.progress.step(f"{_names(some)} stopped"):
-                        self._each(some, lambda n: n.stop(seconds))
+                        for n in some:
+                            n.terminate()
+                        wait_gone(some, seconds, do="`rackspan kill` ends them at once")
 
     def kill(self, targets: Targets) -> None:
         """Ends nodes at once, as a crash does (kill -9)."""
@@ -171,7 +173,7 @@ class KafkaCluster:
             with self.progress.step(f"{_names(chosen)} killed"):
                 for n in chosen:  # all signals first: a rack dies at one moment
                     n.signal(signal.SIGKILL)
-                self._each(chosen, KafkaNode.kill)
+                wait_gone(chosen, STOP_SECONDS, do="see whether they hang in the kernel: state D in `ps`")
 
     def pause(self, targets: Targets) -> None:
         """Freezes nodes; their connections stay open. Raises RackspanError if one does not run."""
@@ -201,6 +203,10 @@ class KafkaCluster:
                 silence = f"{e.what}: {e.seen}"
         nodes = [self._node_status(n) for n in self._by_name().values()]
         return summarize(self.state, self.bootstrap, nodes, seen, silence, str(self.folder))
+
+    def node_states(self, names: Iterable[str]) -> dict[str, str]:
+        """State of nodes as their processes tell, by name."""
+        return {name: self._node_status(self.node(name)).state for name in names}
 
     def wait_ready(self, targets: Targets = "all", seconds: float = READY_SECONDS) -> None:
         """Waits until brokers are registered and unfenced and controllers follow their leader. Raises RackspanError."""
@@ -370,6 +376,12 @@ def names() -> list[str]:
     """Names of all clusters of this state home."""
     folder = clusters_folder()
     return sorted(p.name for p in folder.iterdir() if (p / states.FILE).exists()) if folder.is_dir() else []
+
+
+def remains() -> list[str]:
+    """Names of all clusters, and of the folders that interrupted commands left."""
+    folder = clusters_folder()
+    return sorted(p.name for p in folder.iterdir() if p.is_dir()) if folder.is_dir() else []
 
 
 def remove(name: str) -> bool:

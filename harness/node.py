@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, Signals
 
 from harness.backends.base import Host, Process, ProcessState
@@ -84,14 +84,18 @@ class KafkaNode:
 
         Raises WaitTimeout; the process is then left as it is.
         """
+        self.terminate()
+        wait_gone([self], seconds, do=f"`rackspan kill {self.name}` ends it at once")
+
+    def terminate(self) -> None:
+        """Asks the process to end in an orderly way; does not wait."""
         self.signal(SIGTERM)
         self.signal(SIGCONT)  # a paused process acts on SIGTERM only when it goes on
-        self.wait_gone(seconds, do=f"`rackspan kill {self.name}` ends it at once")
 
     def kill(self) -> None:
         """Ends the process at once (kill -9) and waits until it is gone."""
         self.signal(SIGKILL)
-        self.wait_gone(20.0, do="see whether it hangs in the kernel: state D in `ps`")
+        wait_gone([self], 20.0, do="see whether it hangs in the kernel: state D in `ps`")
 
     def pause(self) -> None:
         """Freezes the process: connections stay open and nothing is answered."""
@@ -100,15 +104,6 @@ class KafkaNode:
     def resume(self) -> None:
         """Lets a paused process go on."""
         self._must(SIGCONT, "resume")
-
-    def wait_gone(self, seconds: float, *, do: str) -> None:
-        """Waits until the process has ended. Raises WaitTimeout."""
-
-        def gone() -> bool | Pending:
-            process, state = self.look()
-            return True if state is ProcessState.GONE else Pending(f"process {process and process.pid} is {state}")
-
-        wait_for(f"{self.name} to end", gone, seconds, every=0.05, do=do)
 
     def last_error(self) -> str:
         """The last error in what the node wrote, else its last line; "" if it wrote nothing."""
@@ -123,6 +118,16 @@ class KafkaNode:
             raise RackspanError(
                 f"cannot {verb} {self.name}", seen="it is not running", do=f"start it with `rackspan start {self.name}`"
             )
+
+
+def wait_gone(nodes: Sequence[KafkaNode], seconds: float, *, do: str) -> None:
+    """Waits until the processes of all nodes have ended. Raises WaitTimeout."""
+
+    def gone() -> bool | Pending:
+        left = [f"{n.name} is {n.look()[1].value}" for n in nodes if n.look()[1] is not ProcessState.GONE]
+        return Pending(", ".join(left)) if left else True
+
+    wait_for(f"{', '.join(n.name for n in nodes)} to end", gone, seconds, every=0.05, do=do)
 
 
 def last_error(text: str) -> str:

@@ -1,0 +1,1 @@
+"""The `rackspan` command: one file a verb, registered in app.py."""

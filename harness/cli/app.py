@@ -1,0 +1,71 @@
+"""The command's entry point: registers the verbs, turns errors into text and exit codes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+import traceback
+from types import FrameType
+from typing import NoReturn
+
+import typer
+
+from harness.cli import doctor, down, env, execute, logs, ls, nodes, status, up
+from harness.errors import Exit, RackspanError
+
+app = typer.Typer(
+    name="rackspan",
+    help="Kafka clusters in racks on this machine: bring one up, take racks away, see what it does.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("doctor")(doctor.doctor)
+app.command("up")(up.up)
+app.command("ls")(ls.ls)
+app.command("status")(status.status)
+app.command("logs")(logs.logs)
+app.command("exec", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(execute.execute)
+app.command("env")(env.env)
+app.command("start")(nodes.start)
+app.command("stop")(nodes.stop)
+app.command("kill")(nodes.kill)
+app.command("pause")(nodes.pause)
+app.command("resume")(nodes.resume)
+app.command("down")(down.down)
+
+
+def main() -> NoReturn:
+    """Runs the command; ends with the exit code."""
+    signal.signal(signal.SIGTERM, _interrupt)  # a terminated command cleans up as an interrupted one does
+    try:
+        app(prog_name="rackspan")
+    except RackspanError as e:
+        print(f"error: {e}", file=sys.stderr)
+        sys.exit(e.code)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains once more at its exit
+        sys.exit(Exit.FAILED)
+    except Exception as e:  # the last resort: whatever it is, it is ours
+        sys.exit(_own_defect(e))
+    sys.exit(Exit.OK)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _own_defect(error: Exception) -> int:
+    with tempfile.NamedTemporaryFile("w", prefix="rackspan-defect-", suffix=".txt", delete=False) as f:
+        f.write(f"{sys.argv}\n\n")
+        traceback.print_exception(error, file=f)
+    own = RackspanError(
+        "this is a defect of rackspan itself",
+        seen=f"{type(error).__name__}: {error}",
+        do=f"report it with {f.name}",
+        code=Exit.DEFECT,
+    )
+    print(f"error: {own}", file=sys.stderr)
+    return own.code

@@ -1,0 +1,27 @@
+"""`rackspan doctor`: what this machine has of what a cluster needs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import typer
+
+from harness.cli.options import FormatOption
+from harness.cli.output import Format, data, out, table
+from harness.doctor import Check, examine
+from harness.errors import Exit
+
+
+def doctor(output: FormatOption = Format.TABLE) -> None:
+    """Look at what clusters need: exit code 4 if something is missing that nothing works without."""
+    checks = examine()
+    if output is Format.TABLE:
+        out.print(table(("NEED", "STATE", "SEEN", "WITHOUT IT"), [_row(c) for c in checks]))
+    else:
+        data([asdict(c) for c in checks], output)
+    if any(c.needed and not c.ok for c in checks):
+        raise typer.Exit(Exit.ENVIRONMENT)
+
+
+def _row(c: Check) -> tuple[str, ...]:
+    return (c.name, "ok" if c.ok else "missing", c.seen, "" if c.ok else f"not: {c.disables}")

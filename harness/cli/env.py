@@ -1,0 +1,32 @@
+"""`rackspan env`: what a shell needs to use a cluster."""
+
+from __future__ import annotations
+
+import shlex
+
+from harness.cli.options import ClusterArgument, FormatOption, chosen
+from harness.cli.output import Format, data, out
+from harness.cluster import KafkaCluster
+
+
+def env(name: ClusterArgument = None, output: FormatOption = Format.TABLE) -> None:
+    """Print export lines: eval "$(rackspan env)" puts the cluster's tools on PATH and its address in BOOTSTRAP."""
+    values = environment(chosen(name))
+    if output is not Format.TABLE:
+        data(values, output)
+        return
+    for key, value in values.items():
+        if key == "PATH":
+            out.print(f"export PATH={shlex.quote(value)}:$PATH", markup=False)
+        else:
+            out.print(f"export {key}={shlex.quote(value)}", markup=False)
+
+
+def environment(cluster: KafkaCluster) -> dict[str, str]:
+    """The variables; PATH holds only what goes in front."""
+    return {
+        "RACKSPAN_CLUSTER": cluster.name,
+        "BOOTSTRAP": cluster.bootstrap,
+        "KAFKA_HOME": str(cluster.distribution.home),
+        "PATH": str(cluster.distribution.home / "bin"),
+    }

@@ -1,0 +1,34 @@
+"""`rackspan exec`: runs a command on a node's host."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import Annotated
+
+import typer
+
+from harness.cli.env import environment
+from harness.cli.options import ClusterOption, chosen, complete_target
+from harness.errors import usage_error
+
+
+def execute(
+    context: typer.Context,
+    node: Annotated[str, typer.Argument(help="Node whose host runs it.", autocompletion=complete_target)],
+    cluster: ClusterOption = None,
+) -> None:
+    """Run a command on a node's host, in its folder, with the tools on PATH and NODE, RACK, ADDRESS, BOOTSTRAP set."""
+    found = chosen(cluster)
+    on = found.node(node)
+    command = list(context.args)
+    if not command:
+        raise usage_error("there is no command to run", seen=f"only {node}", do=f"rackspan exec {node} -- COMMAND")
+    values = environment(found)
+    values |= {"NODE": node, "RACK": on.node.rack, "ADDRESS": on.node.endpoint}
+    values["PATH"] += os.pathsep + os.environ.get("PATH", os.defpath)
+    script = 'cd "$1" && shift && exec "$@"'
+    argv = on.host.argv(
+        ["env", *(f"{k}={v}" for k, v in values.items()), "sh", "-c", script, "sh", on.host.root, *command]
+    )
+    raise typer.Exit(subprocess.run(argv).returncode)

@@ -1,0 +1,87 @@
+"""`rackspan logs`: what nodes wrote, with the node's name in front of each line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.options import ClusterOption, TargetsArgument, chosen
+from harness.cli.output import out
+from harness.errors import usage_error
+from harness.wait import pause
+
+STAMP = re.compile(r"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})\]")
+UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+def logs(
+    targets: TargetsArgument,
+    cluster: ClusterOption = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what is written; Ctrl-C ends.")] = False,
+    since: Annotated[str | None, typer.Option(help="Only the last 30s, 5m, 1h.")] = None,
+    grep: Annotated[str | None, typer.Option(help="Only lines that this regular expression is found in.")] = None,
+) -> None:
+    """Print what nodes wrote to their console: server log, and why they ended."""
+    first = datetime.now() - timedelta(seconds=_seconds(since)) if since else None
+    pattern = _pattern(grep)
+    nodes = chosen(cluster).select(targets)
+    width = max(len(n.name) for n in nodes)
+    tails = {n.name: Tail(Path(n.console_file)) for n in nodes}
+    while True:
+        for name, tail in tails.items():
+            for line in selected(tail.lines(), first, pattern):
+                out.print(f"{name:<{width}} {line}", markup=False)
+        if not follow:
+            return
+        pause(0.3)
+
+
+class Tail:
+    """What was added to a file since the last look; begins again if the file was made anew."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.offset = 0
+
+    def lines(self) -> list[str]:
+        """Whole lines only."""
+        try:
+            with self.path.open("rb") as f:
+                if f.seek(0, 2) < self.offset:
+                    self.offset = 0
+                f.seek(self.offset)
+                text, newline, _ = f.read().rpartition(b"\n")
+        except FileNotFoundError:
+            return []
+        self.offset += len(text) + len(newline)
+        return text.decode(errors="replace").splitlines() if newline else []
+
+
+def selected(lines: Iterable[str], first: datetime | None, pattern: re.Pattern[str] | None) -> Iterator[str]:
+    """Lines from `first` on that match; a line without a time belongs to the one before it."""
+    recent = first is None
+    for line in lines:
+        stamp = STAMP.match(line)
+        if stamp and first is not None:
+            recent = datetime.strptime(f"{stamp[1]}.{stamp[2]}", "%Y-%m-%d %H:%M:%S.%f") >= first
+        if recent and (pattern is None or pattern.search(line)):
+            yield line
+
+
+def _seconds(text: str) -> float:
+    match = re.fullmatch(r"(\d+)([smh])", text)
+    if match is None:
+        raise usage_error(f"cannot read --since {text}", seen="no number with s, m or h", do="as in --since 5m")
+    return int(match[1]) * UNITS[match[2]]
+
+
+def _pattern(text: str | None) -> re.Pattern[str] | None:
+    try:
+        return re.compile(text) if text is not None else None
+    except re.error as e:
+        raise usage_error(f"cannot read --grep {text}", seen=str(e), do="give a regular expression") from None

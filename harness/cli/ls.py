@@ -1,0 +1,39 @@
+"""`rackspan ls`: all clusters."""
+
+from __future__ import annotations
+
+from harness import cluster as clusters
+from harness.cli.options import FormatOption
+from harness.cli.output import Format, data, err, out, table
+from harness.cluster import KafkaCluster
+from harness.errors import RackspanError
+
+
+def ls(output: FormatOption = Format.TABLE) -> None:
+    """List the clusters of this machine's user."""
+    rows: list[dict[str, object]] = []
+    for name in clusters.names():
+        try:
+            now = KafkaCluster.open(name).status()
+        except RackspanError as e:
+            rows.append({"name": name, "health": "unreadable", "why": e.brief})
+            continue
+        running = sum(n.state == "running" for n in now.nodes)
+        rows.append(
+            {
+                "name": name,
+                "health": now.health,
+                "running": running,
+                "nodes": len(now.nodes),
+                "distribution": now.distribution,
+                "bootstrap": now.bootstrap,
+            }
+        )
+    if output is not Format.TABLE:
+        data(rows, output)
+    elif rows:
+        columns = ("CLUSTER", "HEALTH", "RUNNING", "NODES", "DISTRIBUTION", "ERROR")
+        keys = ("name", "health", "running", "nodes", "distribution", "why")
+        out.print(table(columns, [[r.get(key) for key in keys] for r in rows]))
+    else:
+        err.print("no clusters")

@@ -1,0 +1,43 @@
+"""`rackspan start|stop|kill|pause|resume`: what is done to nodes and racks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from harness.cli.options import ClusterOption, TargetsArgument, chosen
+from harness.cli.output import out, table
+from harness.cluster import KafkaCluster
+
+
+def start(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
+    """Start nodes that do not run, and wait until they serve."""
+    _act(targets, cluster, lambda c: c.start(targets))
+
+
+def stop(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
+    """Stop nodes in an orderly way: leaders move away first."""
+    _act(targets, cluster, lambda c: c.stop(targets))
+
+
+def kill(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
+    """End nodes at once, as a crash does."""
+    _act(targets, cluster, lambda c: c.kill(targets))
+
+
+def pause(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
+    """Freeze nodes: connections stay open, nothing is answered."""
+    _act(targets, cluster, lambda c: c.pause(targets))
+
+
+def resume(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
+    """Let frozen nodes go on."""
+    _act(targets, cluster, lambda c: c.resume(targets))
+
+
+def _act(targets: list[str], name: str | None, act: Callable[[KafkaCluster], None]) -> None:
+    cluster = chosen(name)
+    nodes = [n.name for n in cluster.select(targets)]
+    before = cluster.node_states(nodes)
+    act(cluster)
+    after = cluster.node_states(nodes)
+    out.print(table(("NODE", "BEFORE", "AFTER"), [(n, before[n], after[n]) for n in nodes]))

@@ -1,0 +1,62 @@
+"""`rackspan up`: brings a cluster up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness import spec as specs
+from harness.cli.output import Ticks, err, out, table
+from harness.cli.status import show
+from harness.cluster import READY_SECONDS, AlreadyUp, KafkaCluster
+from harness.errors import Exit, usage_error
+from harness.topology import plan
+
+
+def up(
+    file: Annotated[Path | None, typer.Option("--file", "-f", help="Spec as YAML; - reads standard input.")] = None,
+    racks: Annotated[str | None, typer.Option(help="Brokers per rack, as in a:2,b:2,c:2.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the cluster.")] = None,
+    distribution: Annotated[str | None, typer.Option(help="rackspan, stock, or a folder.")] = None,
+    controllers: Annotated[int | None, typer.Option(help="Number of controllers.")] = None,
+    setting: Annotated[list[str] | None, typer.Option("--set", help="A broker setting, KEY=VALUE.")] = None,
+    wait: Annotated[float, typer.Option(help="Seconds to wait until it is ready.")] = READY_SECONDS,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the nodes it would have, start nothing.")] = False,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of a spec.")] = False,
+) -> None:
+    """Bring a cluster up and wait until it serves; by default 6 brokers in 3 racks and 3 controllers."""
+    if schema:
+        out.print(specs.json_schema(), markup=False)
+        return
+    data = specs.load(file).model_dump(exclude_unset=True) if file else {}
+    given = {"racks": racks, "name": name, "distribution": distribution, "controllers": controllers}
+    data |= {key: value for key, value in given.items() if value is not None}
+    if setting:
+        data["broker"] = data.get("broker", {}) | dict(_pair(text) for text in setting)
+    spec = specs.parse(data)
+    if dry_run:
+        columns = ("NODE", "RACK", "ROLE", "ID", "ADDRESS", "HEAP")
+        nodes = plan(spec).nodes
+        out.print(table(columns, [(n.name, n.rack, n.role, n.id, n.endpoint, n.heap) for n in nodes]))
+        return
+    try:
+        cluster = KafkaCluster.up(spec, seconds=wait, progress=Ticks())
+    except AlreadyUp:
+        err.print(f"cluster {spec.name} exists already:")
+        status = KafkaCluster.open(spec.name).status()
+        show(status)
+        raise typer.Exit(Exit.OK if status.health == "healthy" else Exit.FAILED) from None
+    out.print(cluster.bootstrap)
+    if cluster.name == specs.parse({}).name:
+        err.print(f"next: rackspan status, rackspan stop rack:{cluster.plan.brokers[0].rack}, rackspan down")
+    else:
+        err.print(f"next: rackspan status {cluster.name}, rackspan down {cluster.name}")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise usage_error(f"cannot read --set {text}", seen="no KEY=VALUE", do="as in --set min.insync.racks=2")
+    return key.strip(), value.strip()
