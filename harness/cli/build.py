@@ -1,0 +1,14 @@
+"""`rackspan build`: the distributions and the load client."""
+
+from __future__ import annotations
+
+from harness.build import build as build_all
+from harness.cli.output import Ticks, out
+from harness.dist import KINDS, find
+
+
+def build() -> None:
+    """Build both distributions and the load client, where anything they are made of has changed."""
+    build_all(Ticks())
+    for kind in KINDS:
+        out.print(str(find(kind).home), markup=False)
