@@ -44,7 +44,7 @@ def write_report(paths: list[Path], out: Path, master: str | None = None) -> Pat
         print(f"[{time.monotonic() - started:5.1f} s] {text}", file=sys.stderr, flush=True)
 
     tell("starting Spark")
-    spark = session(master)
+    spark = session(master, sum(f.stat().st_size for path in paths for f in path.glob("*/*.parquet")))
     runs, skipped = read_runs(spark, paths)
     for error in skipped:
         tell(f"left out: {error}")

@@ -7,8 +7,23 @@ import sys
 
 from pyspark.sql import SparkSession
 
+# Below this much Parquet on one machine, compiling code for a query takes longer than running it.
+SMALL_BYTES = 64 << 20
+_LOCAL = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.default.parallelism": "2",
+}
+_SMALL = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 
-def session(master: str | None = None) -> SparkSession:
+
+def session(master: str | None = None, input_bytes: int = 0) -> SparkSession:
     """A session on ``master``, or on what spark-submit chose, or on all cores of this machine."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("spark_analysis")
@@ -17,12 +32,8 @@ def session(master: str | None = None) -> SparkSession:
         master = master or "local[*]"
         builder = builder.master(master)
         if master.startswith("local"):
-            builder = (
-                builder.config("spark.driver.bindAddress", "127.0.0.1")
-                .config("spark.driver.host", "127.0.0.1")
-                .config("spark.sql.shuffle.partitions", "4")
-                .config("spark.default.parallelism", "2")
-            )
+            for name, value in {**_LOCAL, **(_SMALL if input_bytes < SMALL_BYTES else {})}.items():
+                builder = builder.config(name, value)
     spark = (
         builder.config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")

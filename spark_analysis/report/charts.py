@@ -13,6 +13,7 @@ import matplotlib
 
 matplotlib.use("svg")
 from matplotlib import pyplot as plt
+from matplotlib.ticker import LogLocator
 
 # Stand-in colours, replaced by CSS variables in the SVG text.
 _INK, _GRID, _SHADE, _MARK = "#010101", "#020202", "#030303", "#040404"
@@ -86,7 +87,7 @@ def nines(data: dict[str, Any], name: str) -> str:
         axis.set_xticks([-math.log10(1 - q / 1000) for q in ticks], [f"p{q / 10:g}" for q in ticks])
         _log_ms(axis)
         axis.set_xlabel("quantile (each nine takes the same room)")
-        axis.legend(loc="upper left")
+        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
         return _svg(figure, f"Latency by quantile of {name}")
 
 
@@ -133,7 +134,7 @@ def _fate(row: dict[str, Any]) -> str:
 
 def _fates(axis: Any, rows: Sequence[dict[str, Any]], width: float) -> None:
     names = fate_names(rows)
-    size = max((r["bucket"] for r in rows), default=0) + 1
+    size = max((r["bucket"] for r in rows), default=0) + 2
     x = [i * width for i in range(size)]
     bottom = [0.0] * size
     colours = iter(_SERIES[2:])
@@ -143,8 +144,10 @@ def _fates(axis: Any, rows: Sequence[dict[str, Any]], width: float) -> None:
             if _fate(row) == name:
                 values[row["bucket"]] += row["records"] / width
         colour = _GOOD if name == "OK" else next(colours, _SERIES[-1])
-        axis.bar(x, values, width, bottom=bottom, align="edge", color=colour, label=_legend(name), linewidth=0)
-        bottom = [b + v for b, v in zip(bottom, values, strict=True)]
+        top = [b + v for b, v in zip(bottom, values, strict=True)]
+        # Steps rather than bars: bars leave hairlines between them when the picture is scaled.
+        axis.fill_between(x, bottom, top, step="post", color=colour, label=_legend(name), linewidth=0)
+        bottom = top
     axis.set_title("what became of the records, by when they were due")
     axis.set_ylabel("records/s")
     axis.set_ylim(0, max(bottom) * 1.45)
@@ -167,7 +170,7 @@ def _answers(axis: Any, rows: Sequence[dict[str, Any]], width: float, length: fl
     axis.set_yscale("symlog", linthresh=10)
     axis.set_ylim(bottom=0)
     axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axis.legend(loc="upper right", ncols=2)
+    axis.legend(loc="center left", ncols=2)
 
 
 def _latency(axis: Any, rows: Sequence[dict[str, Any]], width: float) -> None:
@@ -220,6 +223,7 @@ def _mark_labels(axis: Any, data: dict[str, Any]) -> None:
 def _log_ms(axis: Any) -> None:
     axis.set_yscale("log")
     axis.set_ylabel("ms")
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=7))
     axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axis.yaxis.set_minor_formatter(lambda value, _: "")
 

@@ -73,8 +73,10 @@ def outage_findings(data: dict[str, Any]) -> list[str]:
                 out.append(f"With {what} from {seconds(segment['at_s'])} on, no send was refused.")
         elif segment["kind"] == "config":
             again = segment["first_ack_after_s"]
-            came = "no acknowledgement came after it" if again is None else f"the next came {seconds(again)} later"
-            out.append(f"{what}: {records(segment['acknowledged'])} acknowledged until the next change; {came}.")
+            came = "no acknowledgement came after it" if again is None else f"acknowledged again after {seconds(again)}"
+            lowered = segment["data"].get("to", 0) < segment["data"].get("from", 0)
+            after = f"{came}, " if lowered or again is None else ""
+            out.append(f"{what}: {after}{records(segment['acknowledged'])} acknowledged until the next change.")
     back = next((s["at_s"] for s in data["segments"] if s["kind"] == "fault-end"), None)
     whole = next((s["at_s"] for s in data["segments"] if s["kind"] == "isr-restored"), None)
     if back is not None and whole is not None and whole >= back:

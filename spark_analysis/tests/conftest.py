@@ -13,6 +13,5 @@ from spark_analysis.session import session
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     made = session("local[2]")
-    made.conf.set("spark.sql.shuffle.partitions", "2")
     yield made
     made.stop()

@@ -1,0 +1,103 @@
+"""Planted faults of a history are found, and a clean one has none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.testing import assertDataFrameEqual
+
+from spark_analysis.tests.generated import MS, ack, frame, read
+from spark_analysis.transforms import durability
+
+_COUNTS = ["lost", "duplicates", "moved", "present_though_not_acknowledged"]
+
+
+def judged(spark: SparkSession, acks: list[dict[str, Any]], reads: list[dict[str, Any]]) -> tuple[DataFrame, list[int]]:
+    topics = spark.createDataFrame([("r", "t")], "run string, topic string")
+    fates = durability.fates(frame(spark, "acks", acks), frame(spark, "reads", reads), topics)
+    (row,) = durability.summary(fates).collect()
+    return fates, [row[name] for name in _COUNTS]
+
+
+def clean(n: int = 50) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    return [ack(i, i * MS, MS) for i in range(n)], [read(i) for i in range(n)]
+
+
+def test_a_clean_history_has_no_fault(spark: SparkSession) -> None:
+    acks, reads = clean()
+    assert judged(spark, acks, reads)[1] == [0, 0, 0, 0]
+    assert durability.reordered(frame(spark, "reads", reads)).count() == 0
+    assert durability.phantoms(frame(spark, "reads", reads), frame(spark, "acks", acks)).count() == 0
+
+
+def test_a_lost_record_is_found_and_named(spark: SparkSession) -> None:
+    acks, reads = clean()
+    del reads[17]
+    fates, counts = judged(spark, acks, reads)
+    assert counts == [1, 0, 0, 0]
+    assertDataFrameEqual(
+        durability.lost(fates).select("producer", "seq", "partition", "offset"),
+        spark.createDataFrame([("p", 17, 0, 17)], "producer string, seq long, partition int, offset long"),
+    )
+
+
+def test_a_copy_counts_once_each(spark: SparkSession) -> None:
+    acks, reads = clean()
+    reads += [read(3, offset=50), read(3, offset=51), read(4, offset=52)]
+    assert judged(spark, acks, reads)[1] == [0, 3, 0, 0]
+    assert durability.reordered(frame(spark, "reads", reads)).count() == 0, "a copy is no reordering"
+
+
+def test_a_record_at_another_offset_is_moved_not_lost(spark: SparkSession) -> None:
+    acks, reads = clean()
+    reads[5]["offset"] = 500
+    assert judged(spark, acks, reads)[1] == [0, 0, 1, 0]
+
+
+def test_a_record_that_was_not_acknowledged_may_be_there(spark: SparkSession) -> None:
+    acks, reads = clean()
+    acks[7] = ack(7, 7 * MS, MS, result="TIMEOUT")
+    acks[8] = ack(8, 8 * MS, None)
+    del reads[8]
+    assert judged(spark, acks, reads)[1] == [0, 0, 0, 1]
+
+
+def test_swapped_records_are_reordered(spark: SparkSession) -> None:
+    _, reads = clean()
+    reads[10]["seq"], reads[11]["seq"] = 11, 10
+    assert [r["reordered"] for r in durability.reordered(frame(spark, "reads", reads)).collect()] == [1]
+
+
+def test_another_partition_is_no_reordering(spark: SparkSession) -> None:
+    reads = [read(i, partition=i % 2, offset=i // 2) for i in range(10)]
+    assert durability.reordered(frame(spark, "reads", reads)).count() == 0
+
+
+def test_what_nobody_sent_is_a_phantom_but_foreign_records_are_not(spark: SparkSession) -> None:
+    acks, reads = clean()
+    reads += [read(99, offset=60), read(-1, offset=61, producer="")]
+    found = durability.phantoms(frame(spark, "reads", reads), frame(spark, "acks", acks)).collect()
+    assert [r["seq"] for r in found] == [99]
+
+
+def test_a_topic_that_was_not_read_is_not_judged(spark: SparkSession) -> None:
+    acks, _ = clean()
+    other = [ack(i, i, MS, topic="unread", producer="q") for i in range(3)]
+    topics = spark.createDataFrame([("r", "t")], "run string, topic string")
+    fates = durability.fates(frame(spark, "acks", acks + other), frame(spark, "reads", []), topics)
+    assert {r["producer"]: r["lost"] for r in durability.summary(fates).collect()} == {"p": 50}
+
+
+def test_a_read_that_stopped_short_is_noticed(spark: SparkSession) -> None:
+    reads = frame(spark, "reads", clean(10)[1])
+    ends = spark.createDataFrame(
+        [("r", "t", 0, 10), ("r", "t", 1, 4), ("r", "t", 2, 0), ("r", "u", 0, 1)],
+        "run string, topic string, partition int, end_offset long",
+    )
+    assert sorted((r["topic"], r["partition"]) for r in durability.unread(reads, ends).collect()) == [
+        ("t", 1),
+        ("u", 0),
+    ]
+    longer = spark.createDataFrame([("r", "t", 0, 11)], ends.schema)
+    assert durability.unread(reads, longer).count() == 1

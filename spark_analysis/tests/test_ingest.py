@@ -1,0 +1,88 @@
+"""Folders that do not fit are named with what was seen and what to do; the others are still read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_analysis import ingest
+from spark_analysis.errors import AnalysisError
+from spark_analysis.tests.generated import MS, ack, event, folder
+
+
+def message(spark: SparkSession, path: Path) -> str:
+    with pytest.raises(AnalysisError) as caught:
+        ingest.read_run(spark, path)
+    assert str(path) in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_folder_is_read_with_its_run_id(spark: SparkSession, tmp_path: Path) -> None:
+    run = ingest.read_run(spark, folder(tmp_path / "x", acks=[ack(0, 0, MS)], events=[event(1, "note", "hello")]))
+    assert (run.id, run.events[0]["name"], run.reads.count()) == ("x", "hello", 0)
+    assert [(r["run"], r["seq"]) for r in run.acks.collect()] == [("x", 0)]
+
+
+def test_no_folder_at_all(spark: SparkSession, tmp_path: Path) -> None:
+    text = message(spark, tmp_path / "nowhere")
+    assert "is not a run folder" in text and "seen: manifest.json: " in text and "give a folder made by a run" in text
+
+
+def test_another_schema_version(spark: SparkSession, tmp_path: Path) -> None:
+    text = message(spark, folder(tmp_path / "x", schema_version=99))
+    assert "seen: schema version 99, wanted 1" in text and "read it with the release that made it" in text
+
+
+def test_a_manifest_with_a_missing_value(spark: SparkSession, tmp_path: Path) -> None:
+    assert "seen: seed=None" in message(spark, folder(tmp_path / "x", seed=None))
+
+
+def test_a_table_with_other_columns(spark: SparkSession, tmp_path: Path) -> None:
+    path = folder(tmp_path / "x", acks=[ack(0, 0, MS)])
+    file = path / "acks/part-0.parquet"
+    table = pq.read_table(file)
+    changed = table.rename_columns([n if n != "cause" else "why" for n in table.column_names])
+    pq.write_table(changed.set_column(1, "seq", pa.array(["0"])), file)
+    text = message(spark, path)
+    assert "acks of" in text and "missing ['cause'], unknown ['why'], other types ['seq is string, not bigint']" in text
+
+
+def test_a_missing_table(spark: SparkSession, tmp_path: Path) -> None:
+    path = folder(tmp_path / "x")
+    (path / "reads").rmdir()
+    assert "no folder reads" in message(spark, path)
+
+
+def test_an_event_of_an_unknown_kind(spark: SparkSession, tmp_path: Path) -> None:
+    path = folder(tmp_path / "x", events=[event(1, "note", "ok"), event(2, "rumour", "odd")])
+    text = message(spark, path)
+    assert "line 2 of the events" in text and '"rumour"' in text
+
+
+def test_a_last_line_cut_short_is_left_out(spark: SparkSession, tmp_path: Path) -> None:
+    path = folder(tmp_path / "x", events=[event(1, "note", "ok")])
+    with (path / "events.jsonl").open("a") as out:
+        out.write(json.dumps(event(2, "note", "cut"))[:20])
+    assert [e["name"] for e in ingest.read_run(spark, path).events] == ["ok"]
+
+
+def test_a_bad_folder_is_left_out_and_a_double_one_counts_once(spark: SparkSession, tmp_path: Path) -> None:
+    good = folder(tmp_path / "good", acks=[ack(0, 0, MS)])
+    runs, errors = ingest.read_runs(spark, [tmp_path / "bad", good, good])
+    assert [r.id for r in runs] == ["good"] and len(errors) == 1
+
+
+def test_a_block_that_was_never_ended_does_not_count(spark: SparkSession, tmp_path: Path) -> None:
+    data = {"mode": "m", "role": "baseline", "pair": 0, "producer": "p"}
+    events = [
+        event(1, "phase", "block", "begin", block=0, **data),
+        event(2, "phase", "block", "end", block=0, **data),
+        event(3, "phase", "block", "begin", block=1, **data),
+    ]
+    run = ingest.read_run(spark, folder(tmp_path / "x", acks=[ack(0, 0, MS)], events=events))
+    assert [r["block"] for r in ingest.blocks(spark, [run]).collect()] == [0]

@@ -1,0 +1,68 @@
+"""Quantiles against numpy; the sample rule; nothing dropped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.testing import assertDataFrameEqual
+
+from spark_analysis.ingest import BLOCKS
+from spark_analysis.tests.generated import MS, START, ack, frame
+from spark_analysis.transforms import latency
+
+
+def test_quantiles_are_those_of_numpy(spark: SparkSession) -> None:
+    values = np.random.default_rng(3).lognormal(8, 1.5, 100_500).astype(int)
+    data = spark.createDataFrame([("g", int(v)) for v in values], "g string, latency_us long")
+    got = {r["per_thousand"]: r["value_us"] for r in latency.quantiles(data, ["g"]).collect()}
+    assert set(got) == {500, 900, 990, 999}
+    for q, value in got.items():
+        assert value == pytest.approx(np.percentile(values, q / 10), abs=1e-6)
+
+
+@pytest.mark.parametrize(("n", "deepest"), [(199, None), (200, 500), (1000, 900), (9_999, 900), (10_000, 990)])
+def test_a_quantile_needs_a_hundred_samples_beyond_it(spark: SparkSession, n: int, deepest: int | None) -> None:
+    data = spark.range(n).selectExpr("'g' AS g", "id AS latency_us")
+    rows = latency.quantiles(data, ["g"]).collect()
+    assert max((r["per_thousand"] for r in rows if r["value_us"] is not None), default=None) == deepest
+    assert {r["n"] for r in rows} == {n}
+
+
+def test_latency_counts_from_the_due_time(spark: SparkSession) -> None:
+    rows = [ack(0, 0, 7 * MS, sent_ns=START + 3 * MS)]
+    acked = latency.acknowledged(frame(spark, "acks", rows))
+    assertDataFrameEqual(
+        acked.select("latency_us", "lag_us"),
+        spark.createDataFrame([(7000, 3000)], "latency_us long, lag_us long"),
+    )
+
+
+def test_every_record_is_in_the_outcomes(spark: SparkSession) -> None:
+    rows: list[dict[str, Any]] = [ack(i, i, MS) for i in range(5)]
+    rows += [ack(5, 5, MS, result="TIMEOUT", cause="NOT_ENOUGH_RACKS"), ack(6, 6, MS, result="TIMEOUT")]
+    rows += [ack(7, 7, None), ack(8, 8, MS, result="NOT_ENOUGH_RACKS")]
+    acks = frame(spark, "acks", rows)
+    want = [
+        ("OK", "", 5),
+        ("TIMEOUT", "NOT_ENOUGH_RACKS", 1),
+        ("TIMEOUT", "", 1),
+        ("UNANSWERED", "", 1),
+        ("NOT_ENOUGH_RACKS", "", 1),
+    ]
+    got = latency.outcomes(acks, ["run"])
+    assertDataFrameEqual(got.drop("run"), spark.createDataFrame(want, "outcome string, cause string, records long"))
+    assert latency.acknowledged(acks).count() == 5
+
+
+def test_blocks_take_their_own_producers_records_inside_their_window(spark: SparkSession) -> None:
+    window = [("r", "p", "m", "baseline", 3, 1, START + 10, START + 20)]
+    rows = [ack(0, 9, 1), ack(1, 10, 1), ack(2, 19, 1), ack(3, 20, 1), ack(4, 15, 1, producer="other")]
+    acks = frame(spark, "acks", rows).unionByName(frame(spark, "acks", [ack(5, 15, 1)], run="another"))
+    inside = latency.in_blocks(acks, spark.createDataFrame(window, BLOCKS))
+    assert sorted((r["seq"], r["mode"], r["block"], r["pair"]) for r in inside.collect()) == [
+        (1, "m", 3, 1),
+        (2, "m", 3, 1),
+    ]

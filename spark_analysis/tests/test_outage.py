@@ -1,0 +1,87 @@
+"""Buckets, silences and first answers with known places."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+from pyspark.testing import assertDataFrameEqual
+
+from spark_analysis.report import timeline
+from spark_analysis.tests.generated import MS, SECOND, START, ack, event, frame
+from spark_analysis.transforms import outage
+
+_MARKS = "run string, mark int, t_ns long, until_ns long"
+
+
+def test_fates_count_where_records_were_due_and_answers_where_they_came(spark: SparkSession) -> None:
+    acks = frame(spark, "acks", [ack(0, 0, 5 * SECOND), ack(1, SECOND, None), ack(2, SECOND, MS, result="X")])
+    assertDataFrameEqual(
+        outage.fates(acks, START, SECOND).drop("run"),
+        spark.createDataFrame(
+            [(0, "OK", "", 1), (1, "UNANSWERED", "", 1), (1, "X", "", 1)],
+            "bucket int, outcome string, cause string, records long",
+        ),
+    )
+    assertDataFrameEqual(
+        outage.answers(acks, START, SECOND).drop("run"),
+        spark.createDataFrame([(5, 1, 0), (1, 0, 1)], "bucket int, acknowledged long, refused long"),
+    )
+
+
+def test_the_wait_through_an_outage_is_latency_where_it_began(spark: SparkSession) -> None:
+    acks = frame(spark, "acks", [ack(i, i * MS, MS) for i in range(100)] + [ack(100, SECOND, 8 * SECOND)])
+    got = {r["bucket"]: r for r in outage.latency_over_time(acks, START, SECOND).collect()}
+    assert (got[0]["n"], got[0]["p50_us"], got[0]["max_us"]) == (100, 1000.0, 1000)
+    assert (got[1]["n"], got[1]["p99_us"], got[1]["max_us"]) == (1, 8e6, 8_000_000)
+
+
+def test_the_longest_silence_is_found_also_at_the_end(spark: SparkSession) -> None:
+    middle = [ack(0, 0, MS), ack(1, 3 * SECOND, MS), ack(2, 4 * SECOND, MS)]
+    end = [ack(0, 0, MS, producer="q"), ack(1, 5 * SECOND, None, producer="q")]
+    got = {r["producer"]: r for r in outage.longest_silence(frame(spark, "acks", middle + end)).collect()}
+    assert got["p"]["silence_ns"] == 3 * SECOND and got["p"]["from_ns"] == START + MS
+    assert got["q"]["silence_ns"] == 5 * SECOND - MS and got["q"]["to_ns"] == START + 5 * SECOND
+
+
+def test_a_producer_that_never_was_answered_was_silent_all_the_time(spark: SparkSession) -> None:
+    acks = frame(spark, "acks", [ack(0, 0, None), ack(1, 2 * SECOND, None)])
+    assert [r["silence_ns"] for r in outage.longest_silence(acks).collect()] == [2 * SECOND]
+
+
+def test_first_answers_after_a_mark(spark: SparkSession) -> None:
+    rows = [
+        ack(0, 0, MS),
+        ack(1, 2 * SECOND, MS, result="TIMEOUT", cause="NOT_ENOUGH_RACKS"),
+        ack(2, 3 * SECOND, MS, result="NOT_ENOUGH_REPLICAS"),
+        ack(3, 1 * SECOND, 5 * SECOND),
+        ack(4, 9 * SECOND, MS, result="LATE"),
+    ]
+    marks = spark.createDataFrame([("r", 0, START + SECOND, START + 8 * SECOND)], _MARKS)
+    (got,) = outage.firsts_after(frame(spark, "acks", rows), marks).collect()
+    assert got["first_refusal_ns"] == START + 2 * SECOND + MS and got["first_refusal"] == "NOT_ENOUGH_RACKS"
+    assert got["first_ack_ns"] == got["last_ack_ns"] == START + 6 * SECOND
+    assert (got["acknowledged"], got["refused"]) == (1, 2)
+
+
+def test_timeline_pairs_faults_by_target_and_leaves_an_open_one_to_the_end() -> None:
+    events = [
+        event(1 * SECOND, "fault", "rack-down", "begin", rack="a"),
+        event(2 * SECOND, "fault", "rack-down", "begin", rack="b"),
+        event(3 * SECOND, "fault", "rack-down", "end", rack="a"),
+        event(4 * SECOND, "config", "min.insync.racks", "point", topic="t", **{"from": 2, "to": 1}),
+    ]
+    line = timeline.build(events, START, START + 9 * SECOND)
+    assert [(w["label"], w["begin_s"], w["end_s"]) for w in line.windows] == [
+        ("rack a down", 1.0, 3.0),
+        ("rack b down", 2.0, 9.0),
+    ]
+    assert [m["label"] for m in line.marks] == [
+        "start",
+        "rack a down",
+        "rack b down",
+        "rack a back",
+        "min.insync.racks 2 → 1",
+    ]
+
+
+def test_buckets_stay_readable() -> None:
+    assert [timeline.bucket_seconds(s) for s in (1, 15, 60, 600)] == [0.1, 0.1, 0.5, 5.0]

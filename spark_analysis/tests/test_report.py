@@ -1,0 +1,177 @@
+"""The whole way from run folders to the page, on generated runs with known answers."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_analysis import cli
+from spark_analysis.tests.generated import latency_run, outage_run
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+_QUIET = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+
+
+@pytest.fixture(scope="module")
+def report(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    base = tmp_path_factory.mktemp("report")
+    bad = base / "not-a-run"
+    runs = [outage_run(base / "outage"), latency_run(base / "latency"), bad]
+    return cli.write_report(runs, base / "out").parent
+
+
+@pytest.fixture(scope="module")
+def document(report: Path) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads((report / "report.json").read_text())
+    return data
+
+
+@pytest.fixture(scope="module")
+def html(report: Path) -> Iterator[str]:
+    yield (report / "report.html").read_text()
+
+
+class Text(HTMLParser):
+    """Text and tags of a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def test_the_outage_is_told_with_its_numbers(document: dict[str, Any]) -> None:
+    run = document["runs"][0]
+    assert run["findings"] == [
+        "1 of 1,100 records acknowledged were LOST.",
+        "With rack b down from 10.00 s on, the first send was refused after 2.00 s (NOT_ENOUGH_RACKS); until the next "
+        "change 400 records ended without an acknowledgement.",
+        "min.insync.racks 2 → 1: acknowledged again after 0.50 s, 200 records acknowledged until the next change.",
+        "min.insync.racks 1 → 2: 150 records acknowledged until the next change.",
+        "Every replica was in sync again 2.00 s after the fault was mended.",
+    ]
+    totals = run["outage"]["durability"]["totals"]
+    assert (totals["lost"], totals["duplicates"], totals["present_though_not_acknowledged"]) == (1, 1, 1)
+    assert [r["seq"] for r in run["outage"]["durability"]["lost_first"]] == [100]
+    (silence,) = run["outage"]["silences"]
+    # The last record due before the outage is answered at 11.984 s, the next acknowledgement comes at 20.5 s.
+    assert silence["silence_s"] == pytest.approx(8.516, abs=0.001)
+    assert run["outage"]["series"]["span"][12] == {"at_s": 12.0, "least": 1.0, "most": 1.0}
+
+
+def test_outcomes_add_up_to_what_was_sent(document: dict[str, Any]) -> None:
+    data = document["runs"][0]["outage"]
+    assert sum(r["records"] for r in data["outcomes"]) == 1500
+    assert sum(r["records"] for r in data["series"]["fates"]) == 1500
+
+
+def test_the_latency_comparison_has_the_planted_ratio_and_no_verdict_from_two_pairs(document: dict[str, Any]) -> None:
+    data = document["runs"][1]["latency"]
+    by_quantile = {row["per_thousand"]: row for row in data["comparison"]}
+    assert by_quantile[500]["median"] == pytest.approx(0.8, abs=0.002)
+    assert (by_quantile[500]["pairs"], by_quantile[500]["verdict"]) == (2, "not enough runs")
+    assert by_quantile[999]["verdict"] == "not enough samples"
+    assert {p["n"] for p in data["pooled"]} == {24_000}, "warm-up records must not count"
+    assert [b["role"] for b in data["blocks"]] == ["baseline", "candidate", "candidate", "baseline"]
+
+
+def test_tables_are_written_beside_the_page(spark: SparkSession, report: Path, document: dict[str, Any]) -> None:
+    assert spark.read.parquet(str(report / "tables/lost")).count() == 1
+    ratios = spark.read.parquet(str(report / "tables/pair_ratios")).collect()
+    assert len(ratios) == len(document["runs"][1]["latency"]["ratios"]) == 8
+
+
+def test_the_page_holds_the_numbers_of_the_document(html: str, document: dict[str, Any]) -> None:
+    text = Text(html).text
+    for run in document["runs"]:
+        assert all(sentence in text for sentence in run["findings"])
+        assert run["run_id"] in text
+    for row in document["runs"][1]["latency"]["pooled"]:
+        shown = "not enough samples" if row["value_us"] is None else f"{row['value_us'] / 1000:.2f} ms"
+        assert shown in text
+    assert "seed 7" in text and "kafka 4.3.1" in text and "kip-min-insync-racks" in text
+    assert "Left out: " in text and "not-a-run is not a run folder" in text
+
+
+def test_the_page_needs_nothing_from_outside(html: str) -> None:
+    page = Text(html)
+    assert not [t for t, _ in page.tags if t in ("script", "iframe", "img", "object")]
+    links = [v for _, a in page.tags for k, v in a.items() if k in ("href", "src", "xlink:href") and v]
+    assert links and all(link.startswith(("#", "data:")) for link in links)
+    assert not re.findall(r"url\((?!#)|@import", html)
+
+
+def test_pictures_follow_the_look_of_the_page(html: str) -> None:
+    page = Text(html)
+    pictures = [a for t, a in page.tags if t == "svg"]
+    assert len(pictures) == 3 and all(a.get("aria-label") for a in pictures)
+    svg = "".join(re.findall(r"<svg.*?</svg>", html, flags=re.DOTALL))
+    assert "var(--s0)" in svg and "#0505" not in svg and "#0101" not in svg
+    ids = [a["id"] for _, a in page.tags if "id" in a]
+    assert len(ids) == len(set(ids)), "two pictures share an id"
+    assert "prefers-color-scheme: dark" in html and "@media print" in html
+
+
+def test_nothing_to_read_is_a_failure_that_names_every_folder(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = cli.main(["report", str(tmp_path / "a"), str(tmp_path / "b"), "--out", str(tmp_path / "out")])
+    err = capsys.readouterr().err
+    assert code == 1
+    assert "none of 2 folders could be read" in err and str(tmp_path / "a") in err and str(tmp_path / "b") in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unfinished_and_an_empty_run_say_so(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = outage_run(tmp_path / "cut", state="running", acks=[], reads=[])
+    assert cli.main(["report", str(run), "--out", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "out/report.html")
+    text = Text((tmp_path / "out/report.html").read_text()).text
+    assert "cut was never finished" in text and "cut holds no record of any send" in text
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+def test_a_browser_draws_the_page_without_complaint(report: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "page.png"
+    page = f"file://{report}/report.html"
+    profile = f"--user-data-dir={tmp_path}/profile"
+    console = ["--enable-logging=stderr", "--v=0", f"--screenshot={picture}", "--window-size=390,2400"]
+    shot = subprocess.run(
+        [str(CHROMIUM), *_QUIET, profile, *console, page], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert "CONSOLE" not in shot.stderr
+    assert picture.stat().st_size > 20_000
+    dom = subprocess.run(
+        [str(CHROMIUM), *_QUIET, profile, "--dump-dom", page], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert dom.stdout.count("<svg") == 3
