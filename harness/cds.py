@@ -6,21 +6,23 @@ The JVM checks the archive against its own build and the class path and goes on 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
-import tempfile
 from pathlib import Path
 
-from harness import storage
 from harness.admin import view
-from harness.backends.local import LocalHost
+from harness.backends.base import ProcessState, end_processes, last_lines
+from harness.backends.local import MARKER, LocalBackend, LocalHost
 from harness.dist import Distribution
 from harness.errors import RackspanError
-from harness.home import claim_block, locked_wait, project_root, release_block
+from harness.home import claim_block, locked, locked_wait, project_root, release_block
 from harness.jvm import QUICK
 from harness.progress import Progress, Seen
+from harness.storage import random_id
 from harness.topology import BROKER_PORT, CONTROLLER_PORT
 from harness.wait import wait_for
 
@@ -30,11 +32,10 @@ def archive_for(distribution: Distribution, progress: Progress | None = None) ->
     it).
     """
     progress = progress or Progress()
-    path = project_root() / "build" / "cds" / f"{distribution.version}-{_key(distribution)}.jsa"
+    path = _folder() / f"{distribution.version}-{_key(distribution)}.jsa"
     if path.exists():
         return str(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with locked_wait(path.with_suffix(".lock")):
+    with locked_wait(_folder() / "lock"):
         if not path.exists():
             with progress.step("class archive made (once per distribution)") as seen:
                 try:
@@ -45,8 +46,25 @@ def archive_for(distribution: Distribution, progress: Progress | None = None) ->
     return str(path)
 
 
+def clear() -> None:
+    """Ends what an interrupted making of an archive left; nothing if one is being made."""
+    for folder in _folder().glob("*.making"):
+        with contextlib.suppress(RackspanError), locked(_folder() / "lock", busy="a class archive is being made"):
+            _clear(folder)
+
+
+def _clear(folder: Path) -> None:
+    end_processes(folder, LocalBackend())
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folder() -> Path:
+    return project_root() / "build" / "cds"
+
+
 def _key(distribution: Distribution) -> str:
-    java = subprocess.run(["java", "-version"], capture_output=True, text=True).stderr
+    home = os.environ.get("JAVA_HOME")
+    java = subprocess.run([f"{home}/bin/java" if home else "java", "-version"], capture_output=True, text=True).stderr
     jars = [
         f"{p.name} {p.stat().st_size} {p.stat().st_mtime_ns}" for p in sorted((distribution.home / "libs").glob("*"))
     ]
@@ -55,37 +73,38 @@ def _key(distribution: Distribution) -> str:
 
 def _make(distribution: Distribution, path: Path, seen: Seen) -> None:
     """Runs one node that is broker and controller until it serves, and lets its JVM write the archive as it ends."""
-    with tempfile.TemporaryDirectory(prefix="rackspan-cds-") as folder:
-        part = path.with_suffix(f".{os.getpid()}.part")
-        block = claim_block(Path(folder))
-        address = f"127.{block}.255.1"
-        host = LocalHost("class archive", address, folder)
-        properties = f"{folder}/server.properties"
-        host.write(
-            properties,
-            "process.roles=broker,controller\nnode.id=1\ncontroller.listener.names=CONTROLLER\n"
-            f"controller.quorum.voters=1@{address}:{CONTROLLER_PORT}\nlog.dirs={folder}/data\n"
-            f"listeners=PLAINTEXT://{address}:{BROKER_PORT},CONTROLLER://{address}:{CONTROLLER_PORT}\n",
-        )
-        env = {"KAFKA_HEAP_OPTS": "-Xmx384m", "KAFKA_OPTS": "", "LOG_DIR": f"{folder}/logs"}
-        env["KAFKA_JVM_PERFORMANCE_OPTS"] = " ".join(QUICK)
-        tool = [distribution.script("kafka-storage.sh"), "format", "-t", storage.random_id(), "-c", properties]
-        host.run(tool, env=env)
-        env["KAFKA_JVM_PERFORMANCE_OPTS"] += f" -XX:ArchiveClassesAtExit={part}"
-        start = [distribution.script("kafka-server-start.sh"), properties]
-        process = host.start(start, pid_file=f"{folder}/pid", output=f"{folder}/console.log", env=env)
-        try:
-            wait_for("a node to load its classes", lambda: view([f"{address}:{BROKER_PORT}"]).racks, 60, seen=seen)
-            host.signal(process, signal.SIGTERM)
-            wait_for("the JVM to write the archive", lambda: host.state(process).value == "gone", 60, seen=seen)
-            if not part.exists():
-                raise RackspanError(
-                    "the JVM wrote no archive", seen=host.read(f"{folder}/console.log")[-300:], do="go on"
-                )
-            for old in path.parent.glob(f"{distribution.version}-*.jsa"):
-                old.unlink()  # of an earlier build or JDK; a JVM that has it mapped keeps it
-            part.replace(path)
-        finally:
-            host.signal(process, signal.SIGKILL)
-            part.unlink(missing_ok=True)
-            release_block(Path(folder), block)
+    folder = path.with_suffix(".making")
+    _clear(folder)
+    folder.mkdir(parents=True)
+    block = claim_block(folder)
+    address = f"127.{block}.255.1"  # above every rack's
+    try:
+        _run_once(distribution, LocalHost("class archive", address, str(folder)), folder / "archive.jsa", seen)
+        for old in path.parent.glob(f"{distribution.version}-*.jsa"):
+            old.unlink()  # of an earlier build or JDK; a JVM that has it mapped keeps it
+        (folder / "archive.jsa").replace(path)
+    finally:
+        _clear(folder)
+        release_block(folder, block)
+
+
+def _run_once(distribution: Distribution, host: LocalHost, archive: Path, seen: Seen) -> None:
+    properties, console = f"{host.root}/server.properties", f"{host.root}/console.log"
+    host.write(
+        properties,
+        "process.roles=broker,controller\nnode.id=1\ncontroller.listener.names=CONTROLLER\n"
+        f"controller.quorum.voters=1@{host.address}:{CONTROLLER_PORT}\nlog.dirs={host.root}/data\n"
+        f"listeners=PLAINTEXT://{host.address}:{BROKER_PORT},CONTROLLER://{host.address}:{CONTROLLER_PORT}\n",
+    )
+    env = {"KAFKA_HEAP_OPTS": "-Xmx384m", "KAFKA_OPTS": "", "LOG_DIR": f"{host.root}/logs", MARKER: host.root}
+    env["KAFKA_JVM_PERFORMANCE_OPTS"] = " ".join(QUICK)
+    host.run([distribution.script("kafka-storage.sh"), "format", "-t", random_id(), "-c", properties], env=env)
+    env["KAFKA_JVM_PERFORMANCE_OPTS"] += f" -XX:ArchiveClassesAtExit={archive}"
+    start = [distribution.script("kafka-server-start.sh"), properties]
+    process = host.start(start, pid_file=f"{host.root}/pid", output=console, env=env)
+    do = "nodes start without an archive, only slower"
+    wait_for("a node to load its classes", lambda: view([f"{host.address}:{BROKER_PORT}"]).racks, 60, do=do, seen=seen)
+    host.signal(process, signal.SIGTERM)
+    wait_for("the JVM to write the archive", lambda: host.state(process) is ProcessState.GONE, 60, do=do, seen=seen)
+    if not archive.exists():
+        raise RackspanError("the JVM wrote no archive", seen=last_lines(host.read(console)), do=do)

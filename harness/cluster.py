@@ -8,6 +8,7 @@ import shutil
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,14 +16,15 @@ from harness import cds, storage
 from harness import state as states
 from harness.admin import View, view
 from harness.backends import BACKENDS
-from harness.backends.base import Backend, ProcessState
+from harness.backends.base import Backend, ProcessState, end_processes
 from harness.backends.local import MARKER
 from harness.dist import Distribution, find
 from harness.errors import RackspanError, usage_error
-from harness.home import FIRST_BLOCK, LAST_BLOCK, claim_block, clusters_folder, locked, release_block
+from harness.home import BLOCKS, claim_block, clusters_folder, locked, release_block
 from harness.jvm import JvmOptions, agent_of
-from harness.node import KafkaNode, wait_gone
+from harness.node import KafkaNode, count_of, names_of, wait_gone
 from harness.progress import Progress
+from harness.readiness import NodeFailed, ready
 from harness.spec import NAME, ClusterSpec
 from harness.status import ClusterStatus, NodeStatus, summarize
 from harness.topology import Node, Plan, plan
@@ -33,10 +35,6 @@ Targets = str | Iterable[str]
 
 READY_SECONDS = 60.0
 STOP_SECONDS = 40.0
-
-
-class NodeFailed(RackspanError):
-    """A node ended although it should run; a wait on it ends at once."""
 
 
 class KafkaCluster:
@@ -74,7 +72,7 @@ class KafkaCluster:
                     cls._erase(folder, old)
             distribution = find(spec.distribution)
             folder.mkdir(parents=True)
-            block = claim_block(folder, _endpoints(spec))
+            block = claim_block(folder, {b: plan(spec, b).listeners for b in BLOCKS})
             state = states.State(
                 spec=spec, distribution=str(distribution.home), block=block, cluster_id=storage.random_id()
             )
@@ -119,9 +117,11 @@ class KafkaCluster:
             with self._alone(self.name):
                 self._erase(self.folder, self.state)
             return
-        self.stop("all")
-        self.state.phase = "kept"
-        self._save()
+        with self._alone(self.name):
+            self._reload()
+            self._stop(self.select("all"), STOP_SECONDS)
+            self.state.phase = "kept"
+            self._save()
 
     # ---- nodes -------------------------------------------------------------------------------------------------------
 
@@ -146,8 +146,12 @@ class KafkaCluster:
         """Starts nodes that do not run and waits until they serve. Raises RackspanError."""
         chosen = self.select(targets)
         with self._alone(self.name):
+            self._reload()
             self._want(chosen, "running")
             self._start(chosen, seconds)
+            if self.state.phase == "kept":
+                self.state.phase = "up"
+                self._save()
 
     def stop(self, targets: Targets, *, seconds: float = STOP_SECONDS) -> None:
         """Stops nodes in an orderly way: brokers first, since their shutdown needs the controllers.
@@ -156,21 +160,16 @@ class KafkaCluster:
         """
         chosen = self.select(targets)
         with self._alone(self.name):
-            self._want(chosen, "stopped")
-            for role in ("broker", "controller"):
-                some = [n for n in chosen if n.node.role == role]
-                if some:
-                    with self.progress.step(f"{_names(some)} stopped"):
-                        for n in some:
-                            n.terminate()
-                        wait_gone(some, seconds, do="`rackspan kill` ends them at once")
+            self._reload()
+            self._stop(chosen, seconds)
 
     def kill(self, targets: Targets) -> None:
         """Ends nodes at once, as a crash does (kill -9)."""
         chosen = self.select(targets)
         with self._alone(self.name):
+            self._reload()
             self._want(chosen, "stopped")
-            with self.progress.step(f"{_names(chosen)} killed"):
+            with self.progress.step(f"{names_of(chosen)} killed"):
                 for n in chosen:  # all signals first: a rack dies at one moment
                     n.signal(signal.SIGKILL)
                 wait_gone(chosen, STOP_SECONDS, do="see whether they hang in the kernel: state D in `ps`")
@@ -211,11 +210,11 @@ class KafkaCluster:
     def wait_ready(self, targets: Targets = "all", seconds: float = READY_SECONDS) -> None:
         """Waits until brokers are registered and unfenced and controllers follow their leader. Raises RackspanError."""
         chosen = self.select(targets)
-        with self.progress.step(f"{_count(chosen)} ready") as seen:
+        with self.progress.step(f"{count_of(chosen)} ready") as seen:
             try:
                 wait_for(
-                    f"{_names(chosen)} to be ready",
-                    lambda: self._ready(chosen),
+                    f"{names_of(chosen)} to be ready",
+                    lambda: ready(chosen, self.view),
                     seconds,
                     every=0.15,
                     at_once=NodeFailed,
@@ -246,7 +245,7 @@ class KafkaCluster:
             raise usage_error(
                 f"cluster {spec.name!r} was kept with another spec",
                 seen="data of the kept one is still there",
-                do=f"remove it with `rackspan down {spec.name}`, or bring it up without a new spec",
+                do=f"start it as it was with `rackspan start all`, or remove it with `rackspan down {spec.name}`",
             )
         cluster = cls(folder, old, progress)
         chosen = list(cluster._by_name().values())
@@ -258,7 +257,8 @@ class KafkaCluster:
 
     def _begin(self, seconds: float) -> None:
         nodes = list(self._by_name().values())
-        with self.progress.step(f"storage of {_count(nodes)} formatted"):
+        _ = self._jvm  # known before storage is formatted, and before nodes start in threads
+        with self.progress.step(f"storage of {count_of(nodes)} formatted"):
             self._each(nodes, KafkaNode.write_config)
             storage.format_cluster(nodes, self.state.cluster_id, self.state.spec.features)
         self._want(nodes, "running")
@@ -272,24 +272,20 @@ class KafkaCluster:
         self._save()
 
     def _start(self, chosen: Sequence[KafkaNode], seconds: float) -> None:
-        with self.progress.step(f"{_count(chosen)} started"):
+        _ = self._jvm
+        with self.progress.step(f"{count_of(chosen)} started"):
             self._each(chosen, KafkaNode.start)
         self.wait_ready([n.name for n in chosen], seconds)
 
-    def _ready(self, chosen: Sequence[KafkaNode]) -> bool | Pending:
-        for n in chosen:
-            if n.look()[1] is ProcessState.GONE:
-                raise NodeFailed(
-                    f"{n.name} (rack {n.node.rack}) ended while it was starting",
-                    seen=n.last_error() or "it wrote nothing",
-                    do=f"read `rackspan logs {n.name}`; the node is kept as it is",
-                )
-        now = self.view()
-        if now.leader < 0:
-            return Pending("the controllers have no leader")
-        following = {v.id for v in now.voters if 0 <= v.silent_ms < 2000}
-        missing = [n.name for n in chosen if n.node.id not in (now.racks if n.node.role == "broker" else following)]
-        return Pending(f"not ready: {', '.join(missing)}") if missing else True
+    def _stop(self, chosen: Sequence[KafkaNode], seconds: float) -> None:
+        self._want(chosen, "stopped")
+        for role in ("broker", "controller"):
+            some = [n for n in chosen if n.node.role == role]
+            if some:
+                with self.progress.step(f"{names_of(some)} stopped"):
+                    for n in some:
+                        n.terminate()
+                    wait_gone(some, seconds, do="`rackspan kill` ends them at once")
 
     def _alive_brokers(self) -> list[str]:
         brokers = [n for n in self._by_name().values() if n.node.role == "broker"]
@@ -297,15 +293,18 @@ class KafkaCluster:
 
     def _by_name(self) -> dict[str, KafkaNode]:
         if self._nodes is None:
-            spec = self.state.spec
-            archive = cds.archive_for(self.distribution, self.progress) if self.state.phase != "ending" else None
-            jvm = JvmOptions(spec.jvm, archive, agent_of(self.distribution) if spec.metrics else None)
-            self._nodes = {n.name: self._make(n, jvm) for n in self.plan.nodes}
+            self._nodes = {n.name: self._make(n) for n in self.plan.nodes}
         return self._nodes
 
-    def _make(self, node: Node, jvm: JvmOptions) -> KafkaNode:
+    @cached_property
+    def _jvm(self) -> JvmOptions:
+        spec = self.state.spec
+        agent = agent_of(self.distribution) if spec.metrics else None
+        return JvmOptions(spec.jvm, cds.archive_for(self.distribution, self.progress), agent)
+
+    def _make(self, node: Node) -> KafkaNode:
         host = self.backend.host(node, str(self.folder / node.name))
-        return KafkaNode(host, self.plan, node, self.distribution, jvm, {MARKER: str(self.folder)})
+        return KafkaNode(host, self.plan, node, self.distribution, lambda: self._jvm, {MARKER: str(self.folder)})
 
     def _node_status(self, n: KafkaNode) -> NodeStatus:
         process, state = n.look()
@@ -325,6 +324,13 @@ class KafkaCluster:
         for n in chosen:
             self.state.nodes[n.name] = states.NodeRecord(wanted=wanted)
         self._save()
+
+    def _reload(self) -> None:
+        """Takes over what other commands wrote since. Raises RackspanError if the cluster was removed."""
+        now = states.load(self.folder)
+        if now is None:
+            raise RackspanError(f"cluster {self.name!r} is gone", seen="it was removed meanwhile", do="`rackspan ls`")
+        self.state.phase, self.state.nodes = now.phase, now.nodes
 
     def _save(self) -> None:
         self.state.save(self.folder)
@@ -355,7 +361,8 @@ class KafkaCluster:
             if folder.exists():
                 state.save(folder)
         end_processes(folder, BACKENDS[state.backend if state else "local"]())
-        shutil.rmtree(folder, ignore_errors=True)
+        if folder.exists():
+            shutil.rmtree(folder)
         if state is not None:
             release_block(folder, state.block)
 
@@ -379,7 +386,7 @@ def names() -> list[str]:
 
 
 def remains() -> list[str]:
-    """Names of all clusters, and of the folders that interrupted commands left."""
+    """Names of all clusters, and of folders whose state file is missing or unreadable."""
     folder = clusters_folder()
     return sorted(p.name for p in folder.iterdir() if p.is_dir()) if folder.is_dir() else []
 
@@ -396,37 +403,3 @@ def remove(name: str) -> bool:
             state = None  # an unreadable state must not keep its processes alive
         KafkaCluster._erase(folder, state)
     return True
-
-
-def end_processes(folder: Path, backend: Backend) -> None:
-    """Kills every process that carries the cluster's mark and waits until all are gone. Raises WaitTimeout."""
-
-    def gone() -> bool | Pending:
-        left = backend.leftovers(str(folder))
-        for host, process in left:
-            host.signal(process, signal.SIGKILL)
-        return Pending(f"processes {', '.join(str(p.pid) for _, p in left)}") if left else True
-
-    wait_for(
-        f"the processes of cluster {folder.name} to end", gone, 30, every=0.05, do="see why they do not end in `ps`"
-    )
-
-
-def _endpoints(spec: ClusterSpec) -> dict[int, list[tuple[str, int]]]:
-    return {
-        block: [(n.address, port) for n in plan(spec, block).nodes for port in (n.port, n.metrics_port)]
-        for block in range(FIRST_BLOCK, LAST_BLOCK + 1)
-    }
-
-
-def _names(nodes: Sequence[KafkaNode]) -> str:
-    return ", ".join(n.name for n in nodes)
-
-
-def _count(nodes: Sequence[KafkaNode]) -> str:
-    brokers = sum(n.node.role == "broker" for n in nodes)
-    parts = [f"{brokers} brokers" if brokers != 1 else nodes[0].name] if brokers else []
-    controllers = [n for n in nodes if n.node.role == "controller"]
-    if controllers:
-        parts.append(f"{len(controllers)} controllers" if len(controllers) != 1 else controllers[0].name)
-    return " and ".join(parts)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from harness.errors import RackspanError, environment_error
 
-FIRST_BLOCK, LAST_BLOCK = 77, 126
+BLOCKS = range(77, 127)
 
 
 def project_root() -> Path:
@@ -68,7 +68,7 @@ def claim_block(owner: Path, endpoints: Mapping[int, Iterable[tuple[str, int]]] 
     folder = _claims()
     folder.mkdir(parents=True, exist_ok=True)
     with locked_wait(folder / "lock"):
-        for block in range(FIRST_BLOCK, LAST_BLOCK + 1):
+        for block in BLOCKS:
             claim = folder / str(block)
             if claim.exists() and Path(claim.read_text()).exists():
                 continue
@@ -77,7 +77,7 @@ def claim_block(owner: Path, endpoints: Mapping[int, Iterable[tuple[str, int]]] 
                 return block
     raise environment_error(
         "no block of loopback addresses is free",
-        seen=f"127.{FIRST_BLOCK} to 127.{LAST_BLOCK} are all owned by clusters or listened on",
+        seen=f"127.{BLOCKS[0]} to 127.{BLOCKS[-1]} are all owned by clusters or listened on",
         do="end clusters with `rackspan down --all`",
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, Signals
 
 from harness.backends.base import Host, Process, ProcessState
@@ -27,10 +27,20 @@ FOREIGN = (
 
 
 class KafkaNode:
-    """A broker or controller: `host` is where it runs, `host.root` holds all its files."""
+    """A broker or controller: `host` is where it runs, `host.root` holds all its files.
+
+    `jvm` is asked only when something is started, since it may take a while to know; `marker` goes into the
+    environment.
+    """
 
     def __init__(
-        self, host: Host, plan: Plan, node: Node, distribution: Distribution, jvm: JvmOptions, marker: Mapping[str, str]
+        self,
+        host: Host,
+        plan: Plan,
+        node: Node,
+        distribution: Distribution,
+        jvm: Callable[[], JvmOptions],
+        marker: Mapping[str, str],
     ) -> None:
         self.host = host
         self.plan = plan
@@ -54,7 +64,7 @@ class KafkaNode:
 
     def tool_environment(self) -> dict[str, str]:
         """Environment for Kafka's own tools on this host."""
-        return self.marker | self.jvm.tool_environment(self.logs_dir)
+        return self.marker | self.jvm().tool_environment(self.logs_dir)
 
     def start(self) -> Process:
         """Starts the process (nothing if it runs already). Raises RackspanError."""
@@ -66,7 +76,7 @@ class KafkaNode:
             ["env", *unset, self.distribution.script("kafka-server-start.sh"), self.properties_file],
             pid_file=self.pid_file,
             output=self.console_file,
-            env=self.marker | self.jvm.environment(self.node, self.logs_dir),
+            env=self.marker | self.jvm().environment(self.node, self.logs_dir),
         )
 
     def look(self) -> tuple[Process | None, ProcessState]:
@@ -127,7 +137,22 @@ def wait_gone(nodes: Sequence[KafkaNode], seconds: float, *, do: str) -> None:
         left = [f"{n.name} is {n.look()[1].value}" for n in nodes if n.look()[1] is not ProcessState.GONE]
         return Pending(", ".join(left)) if left else True
 
-    wait_for(f"{', '.join(n.name for n in nodes)} to end", gone, seconds, every=0.05, do=do)
+    wait_for(f"{names_of(nodes)} to end", gone, seconds, every=0.05, do=do)
+
+
+def names_of(nodes: Sequence[KafkaNode]) -> str:
+    """Names for a person: "a1, a2"."""
+    return ", ".join(n.name for n in nodes)
+
+
+def count_of(nodes: Sequence[KafkaNode]) -> str:
+    """A count for a person: "6 brokers and 3 controllers", or the name where there is one of a kind."""
+    parts = []
+    for role in ("broker", "controller"):
+        some = [n for n in nodes if n.node.role == role]
+        if some:
+            parts.append(some[0].name if len(some) == 1 else f"{len(some)} {role}s")
+    return " and ".join(parts)
 
 
 def last_error(text: str) -> str:

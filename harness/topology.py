@@ -60,6 +60,11 @@ class Plan:
         return ",".join(n.endpoint for n in self.brokers)
 
     @property
+    def listeners(self) -> list[tuple[str, int]]:
+        """Every address and port that will be listened on."""
+        return [(n.address, port) for n in self.nodes for port in (n.port, n.metrics_port)]
+
+    @property
     def voters(self) -> str:
         """The value of controller.quorum.voters."""
         return ",".join(f"{n.id}@{n.endpoint}" for n in self.controllers)

@@ -8,14 +8,16 @@ containers or network namespaces (or a ducktape account) has few methods to supp
 from __future__ import annotations
 
 import shlex
-import signal
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
+from signal import SIGKILL, Signals
 
 from harness.errors import RackspanError
 from harness.topology import Node
+from harness.wait import Pending, wait_for
 
 
 class Capability(StrEnum):
@@ -147,7 +149,7 @@ class Host(ABC):
         """Whether that very process still runs; one that ended but was not reaped counts as gone."""
         return state_from_stat(self.read(f"/proc/{process.pid}/stat"), process)
 
-    def signal(self, process: Process, number: signal.Signals) -> bool:
+    def signal(self, process: Process, number: Signals) -> bool:
         """Signals the process and its group, if it is still that very process; False if it is gone."""
         if self.state(process) is ProcessState.GONE:
             return False
@@ -167,6 +169,18 @@ class Backend(ABC):
     @abstractmethod
     def leftovers(self, marker: str) -> list[tuple[Host, Process]]:
         """Processes that carry the marker in their environment although no pid file need name them."""
+
+
+def end_processes(marker: Path, backend: Backend) -> None:
+    """Kills every process that carries the mark (a folder) and waits until all are gone. Raises WaitTimeout."""
+
+    def gone() -> bool | Pending:
+        left = backend.leftovers(str(marker))
+        for host, process in left:
+            host.signal(process, SIGKILL)
+        return Pending(f"processes {', '.join(str(p.pid) for _, p in left)}") if left else True
+
+    wait_for(f"the processes of {marker.name} to end", gone, 30, every=0.05, do="see why they do not end in `ps`")
 
 
 def exports(env: Mapping[str, str] | None) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from harness import cds
 from harness import cluster as clusters
 from harness.cli.options import ClusterArgument, chosen
 from harness.cli.output import Ticks, err
@@ -27,5 +28,7 @@ def down(
             err.print(f"{one}: removed")
         else:
             err.print(f"{one}: nothing left")
+    if every:
+        cds.clear()
     if not names:
         err.print("nothing left")

@@ -1,0 +1,42 @@
+"""Fixtures of the harness' tests: a state home of their own, and small clusters of the stock distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness import cluster as clusters
+from harness.cluster import KafkaCluster
+from harness.spec import ClusterSpec, parse
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "cluster: starts real Kafka nodes")
+    config.addinivalue_line(
+        "filterwarnings", "ignore:(read|open)_text is deprecated:DeprecationWarning"
+    )  # kafka-python
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A fresh state home; whatever a test leaves in it is ended."""
+    monkeypatch.setenv("RACKSPAN_HOME", str(tmp_path / "home"))
+    yield tmp_path / "home"
+    for name in clusters.remains():
+        clusters.remove(name)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
+    """One cluster for a module: a broker and a controller in each of three racks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RACKSPAN_HOME", str(tmp_path_factory.mktemp("home")))
+        with KafkaCluster.running(small("shared", racks="a:1,b:1,c:1", controllers=3)) as cluster:
+            yield cluster
+
+
+def small(name: str, racks: str = "a:1", controllers: int = 1, **more: object) -> ClusterSpec:
+    """A spec of few nodes of the stock distribution."""
+    return parse({"name": name, "distribution": "stock", "racks": racks, "controllers": controllers, **more})

@@ -1,0 +1,109 @@
+"""Back end local, on real processes: identity, signals, leftovers, files."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from signal import SIGCONT, SIGKILL, SIGSTOP
+
+import pytest
+
+from harness.backends.base import Process, ProcessState, end_processes
+from harness.backends.local import MARKER, LocalBackend, LocalHost
+from harness.errors import RackspanError
+from harness.wait import wait_for
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> LocalHost:
+    return LocalHost("x1", "127.0.0.1", str(tmp_path / "it's here"))
+
+
+def start(host: LocalHost, *command: str) -> Process:
+    env = {MARKER: host.root, "GREETING": "hello 'world' $HOME"}
+    return host.start(command, pid_file=f"{host.root}/pid", output=f"{host.root}/out", env=env)
+
+
+def test_a_process_outlives_the_shell_that_started_it_and_is_known_by_its_pid_file(host: LocalHost) -> None:
+    process = start(host, "sh", "-c", "echo $GREETING; exec sleep 60")
+    try:
+        assert host.process(f"{host.root}/pid") == process
+        assert host.state(process) is ProcessState.RUNNING
+        wait_for("its words", lambda: host.read(f"{host.root}/out"), 5)
+        assert host.read(f"{host.root}/out") == "hello 'world' $HOME\n"
+        assert [p for _, p in LocalBackend().leftovers(host.root)] == [process]
+        host.signal(process, SIGSTOP)
+        wait_for("it to be paused", lambda: host.state(process) is ProcessState.PAUSED, 5)
+        host.signal(process, SIGCONT)
+        wait_for("it to go on", lambda: host.state(process) is ProcessState.RUNNING, 5)
+    finally:
+        host.signal(process, SIGKILL)
+    wait_for("it to end", lambda: host.state(process) is ProcessState.GONE, 5)
+    assert not host.signal(process, SIGKILL)
+
+
+def test_a_pid_that_another_process_has_now_is_never_signalled(host: LocalHost) -> None:
+    other = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    try:
+        recycled = Process(other.pid, started=1)
+        assert host.state(recycled) is ProcessState.GONE
+        assert not host.signal(recycled, SIGKILL)
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_a_process_that_ended_but_was_not_reaped_is_gone(host: LocalHost) -> None:
+    child = subprocess.Popen(["sleep", "60"])
+    stat = host.read(f"/proc/{child.pid}/stat")
+    process = Process(child.pid, int(stat.rpartition(")")[2].split()[19]))
+    child.kill()
+    try:
+        wait_for("it to count as gone", lambda: host.state(process) is ProcessState.GONE, 5)
+    finally:
+        child.wait()
+
+
+def test_a_command_that_does_not_exist_is_said_to_be_so(host: LocalHost) -> None:
+    process = start(host, "no-such-command")
+    wait_for("it to end", lambda: host.state(process) is ProcessState.GONE, 5)
+    assert "no-such-command" in host.read(f"{host.root}/out")
+
+
+def test_marked_processes_are_ended_whole(host: LocalHost) -> None:
+    start(host, "sh", "-c", "sleep 61 & sleep 62")
+    wait_for("both children", lambda: len(LocalBackend().leftovers(host.root)) == 3, 5)
+    other = LocalHost("x2", "127.0.0.1", host.root + "-other")
+    survivor = start(other, "sleep", "60")
+    end_processes(Path(host.root), LocalBackend())
+    assert LocalBackend().leftovers(host.root) == []
+    assert other.state(survivor) is ProcessState.RUNNING
+    end_processes(Path(other.root), LocalBackend())
+
+
+def test_failing_commands_say_their_last_words(host: LocalHost) -> None:
+    with pytest.raises(RackspanError) as e:
+        host.run(["sh", "-c", "echo one; echo two >&2; exit 3"])
+    assert e.value.what == "`sh -c 'echo one; echo two >&2; exit 3'` failed on x1"
+    assert e.value.seen == "exit code 3: two"
+
+
+def test_commands_that_hang_are_ended(host: LocalHost) -> None:
+    with pytest.raises(RackspanError, match="a command on x1 did not end"):
+        host.shell("sleep 60", seconds=0.2)
+
+
+def test_files(host: LocalHost, tmp_path: Path) -> None:
+    host.write(f"{host.root}/folder/a", "text\n")
+    assert host.read(f"{host.root}/folder/a") == "text\n" and host.read(f"{host.root}/none") == ""
+    host.fetch(f"{host.root}/folder", str(tmp_path / "copy"))
+    host.send(str(tmp_path / "copy"), f"{host.root}/other")
+    assert host.read(f"{host.root}/other/a") == "text\n"
+    host.remove(f"{host.root}/other")
+    host.remove(f"{host.root}/other")
+    assert not Path(f"{host.root}/other").exists()
+    with pytest.raises(ValueError, match="is not below"):
+        host.remove(str(tmp_path))
+    with pytest.raises(RackspanError, match="no such file or folder"):
+        host.fetch(f"{host.root}/none", str(tmp_path / "x"))

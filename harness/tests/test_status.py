@@ -1,0 +1,101 @@
+"""Status and the views it is made of, from answers as Kafka gives them."""
+
+from __future__ import annotations
+
+from harness.admin import Partition, View, Voter, parse
+from harness.backends.base import Process, ProcessState
+from harness.node import last_error
+from harness.spec import parse as parse_spec
+from harness.state import NodeRecord, State
+from harness.status import ClusterStatus, NodeStatus, summarize
+from harness.storage import meta_properties, random_id
+from harness.topology import plan
+
+SPEC = parse_spec({"racks": "a:1,b:1", "controllers": 1})
+PLAN = plan(SPEC)
+
+
+def summary(states: dict[str, ProcessState], view: View | None, wanted: dict[str, str] | None = None) -> ClusterStatus:
+    records = {n.name: NodeRecord(wanted=(wanted or {}).get(n.name, "running")) for n in PLAN.nodes}  # type: ignore[arg-type]
+    state = State(spec=SPEC, distribution="/dist/stock", block=77, cluster_id="x", nodes=records, phase="up")
+    nodes = [
+        NodeStatus.of(n, Process(10 + n.id, 1), states.get(n.name, ProcessState.RUNNING), records[n.name].wanted, "")
+        for n in PLAN.nodes
+    ]
+    return summarize(state, PLAN.bootstrap, nodes, view, "no broker answers")
+
+
+def view(racks: dict[int, str], *partitions: Partition, leader: int = 101) -> View:
+    return View(racks, leader, (Voter(101, 0),), partitions)
+
+
+def test_healthy() -> None:
+    now = summary({}, view({1: "a", 2: "b"}, Partition("t", 0, 1, (1, 2), (1, 2))))
+    assert (now.health, now.reasons, now.distribution) == ("healthy", (), "stock")
+    a1, b1, ctrl = now.nodes
+    assert (a1.leaders, a1.in_sync, a1.replicas, a1.pid) == (1, 1, 1, 11)
+    assert (b1.leaders, b1.in_sync) == (0, 1)
+    assert ctrl.leads_quorum and ctrl.leaders is None
+
+
+def test_a_node_that_should_run_and_does_not_has_failed() -> None:
+    now = summary({"a1": ProcessState.GONE}, view({2: "b"}))
+    assert (now.nodes[0].state, now.nodes[0].pid) == ("failed", None)
+    assert now.reasons == ("a1 is failed",) and now.health == "degraded"
+    stopped = summary({"a1": ProcessState.GONE}, view({2: "b"}), {"a1": "stopped"})
+    assert stopped.nodes[0].state == "stopped"
+
+
+def test_paused_and_unreachable() -> None:
+    now = summary({"a1": ProcessState.PAUSED}, view({}))
+    assert [n.state for n in now.nodes] == ["paused", "unreachable", "running"]
+
+
+def test_partitions_without_leader_or_behind_are_counted() -> None:
+    now = summary({}, view({1: "a", 2: "b"}, Partition("t", 0, -1, (1, 2), (1,)), Partition("t", 1, 2, (2, 1), (2,))))
+    assert now.reasons == ("1 partitions without leader", "2 partitions under-replicated")
+
+
+def test_nobody_answers() -> None:
+    now = summary({}, None)
+    assert now.health == "down" and now.reasons == ("no broker answers",)
+    assert summary({"a1": ProcessState.GONE, "b1": ProcessState.GONE}, None).health == "failed"
+
+
+def test_the_quorum_as_kafka_describes_it() -> None:
+    voters = [
+        {"replica_id": 101, "last_fetch_timestamp": -1, "last_caught_up_timestamp": 10_000},
+        {"replica_id": 102, "last_fetch_timestamp": 9_400, "last_caught_up_timestamp": 9_000},
+        {"replica_id": 103, "last_fetch_timestamp": -1, "last_caught_up_timestamp": -1},
+    ]
+    quorum = {"topics": [{"partitions": [{"leader_id": 101, "current_voters": voters}]}]}
+    topics = [
+        {
+            "name": "t",
+            "partitions": [{"partition_index": 0, "leader_id": 2, "replica_nodes": [2, 1], "isr_nodes": [2]}],
+        }
+    ]
+    seen = parse({"brokers": [{"broker_id": 1, "rack": "a"}, {"broker_id": 2, "rack": None}]}, quorum, topics)
+    assert seen.racks == {1: "a", 2: ""}
+    assert seen.voters == (Voter(101, 0), Voter(102, 600), Voter(103, -1))
+    assert seen.under_replicated == [Partition("t", 0, 2, (2, 1), (2,))]
+
+
+def test_last_error_prefers_the_exception_that_explains_it() -> None:
+    text = (
+        "[2026-01-01 00:00:00,000] INFO starting (kafka)\n"
+        "[2026-01-01 00:00:01,000] ERROR Exiting Kafka due to fatal exception (kafka.Kafka$)\n"
+        "org.apache.kafka.common.config.ConfigException: Invalid value x for configuration num.io.threads\n"
+        "\tat kafka.Kafka.main(Kafka.java)\n"
+    )
+    assert last_error(text).endswith(
+        "ERROR Exiting Kafka due to fatal exception (kafka.Kafka$) / "
+        "org.apache.kafka.common.config.ConfigException: Invalid value x for configuration num.io.threads"
+    )
+    assert last_error("one\ntwo\n") == "two" and last_error("") == ""
+
+
+def test_ids_never_look_like_options() -> None:
+    ids = {random_id() for _ in range(500)}
+    assert len(ids) == 500 and not any(i.startswith("-") for i in ids) and {len(i) for i in ids} == {22}
+    assert meta_properties("c", 7, "d") == "version=1\ncluster.id=c\nnode.id=7\ndirectory.id=d\n"

@@ -1,0 +1,83 @@
+"""Waiting: what it returns, what it swallows, and what it says when time is over."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from harness.errors import Exit, RackspanError
+from harness.wait import Pending, WaitTimeout, wait_for
+
+
+def test_returns_what_the_probe_found() -> None:
+    values = iter([Pending("none yet"), 0, "found"])
+    seen: list[str] = []
+    assert wait_for("a value", lambda: next(values), 5, every=0.001, seen=seen.append) == "found"
+    assert seen == ["none yet", "0"]
+
+
+def test_says_label_time_tries_and_last_value() -> None:
+    with pytest.raises(WaitTimeout) as e:
+        wait_for("a leader", lambda: Pending("2 of 3 voters"), 0.05, every=0.02, do="start ctrl-1")
+    assert e.value.what.startswith("gave up waiting for a leader after 0.")
+    assert e.value.seen == f"{e.value.tries} tries; last value: 2 of 3 voters"
+    assert e.value.do == "start ctrl-1"
+    assert e.value.code == Exit.TIMEOUT
+    assert e.value.tries >= 2
+
+
+def test_says_the_last_exception() -> None:
+    def probe() -> bool:
+        raise ConnectionRefusedError("port 9092\nrefused")
+
+    with pytest.raises(
+        WaitTimeout, match="1 try; last value: None; last exception: ConnectionRefusedError: port 9092 refused"
+    ):
+        wait_for("a port", probe, 0)
+
+
+def test_a_late_value_forgets_an_earlier_exception() -> None:
+    answers: list[object] = [OSError("early"), False]
+
+    def probe() -> object:
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    with pytest.raises(WaitTimeout) as e:
+        wait_for("x", probe, 0.03, every=0.01)
+    assert "early" not in e.value.seen and "last value: False" in e.value.seen
+
+
+def test_interrupts_and_fatal_errors_are_not_waited_on() -> None:
+    def interrupted() -> bool:
+        raise KeyboardInterrupt
+
+    def fatal() -> bool:
+        raise LookupError("gone")
+
+    with pytest.raises(KeyboardInterrupt):
+        wait_for("x", interrupted, 60)
+    with pytest.raises(LookupError, match="gone"):
+        wait_for("x", fatal, 60, at_once=LookupError)
+
+
+def test_the_probe_is_asked_once_more_at_the_end() -> None:
+    calls: list[int] = []
+
+    def probe() -> bool:
+        calls.append(1)
+        return len(calls) == 2
+
+    assert wait_for("x", probe, 0.05, every=10)
+
+
+def test_errors_pass_between_processes() -> None:
+    error = RackspanError("a failed", seen="b", do="c", code=Exit.ENVIRONMENT)
+    copy = pickle.loads(pickle.dumps(error))
+    assert str(copy) == "a failed\n  seen: b\n  do:   c" and copy.code == Exit.ENVIRONMENT
+    with pytest.raises(WaitTimeout) as e:
+        wait_for("x", lambda: False, 0)
+    assert str(pickle.loads(pickle.dumps(e.value))) == str(e.value)
