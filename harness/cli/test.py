@@ -1,0 +1,73 @@
+"""`rackspan test`: everything that must hold, or one suite of system tests."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness import stages
+from harness.build import build, gradle
+from harness.cli.output import Ticks, out
+from harness.errors import Exit
+from harness.home import project_root
+from harness.stages import Stage
+
+
+def test(
+    suites: Annotated[
+        list[str] | None, typer.Argument(help="Suites or paths of system tests; without any: all tests of the project.")
+    ] = None,
+) -> None:
+    """Run all tests of the project, or only some system tests; failures first, exit code 1 if there are any."""
+    progress = Ticks()
+    build(progress)
+    folder = project_root() / "results" / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    if suites:
+        wanted = [_system("system tests", suites, folder)]
+    else:
+        gradle(["checkPatches"], "patches: strict apply, headers, no context, round trip", progress)
+        wanted = everything(folder)
+    tally = stages.run(wanted, folder / "logs", progress)
+    out.print(str(tally))
+    if tally.failed:
+        raise typer.Exit(Exit.FAILED)
+
+
+def everything(folder: Path) -> list[Stage]:
+    """All stages of the project's tests, quick ones first; results below `folder`."""
+    python = sys.executable
+    pytest = [python, "-m", "pytest", "-q"]
+    reports = folder / "reports"
+
+    def tests(name: str, *arguments: str) -> Stage:
+        place = reports / name.replace(" ", "-")
+        return Stage(name, [*pytest, *arguments, f"--junitxml={place / 'junit.xml'}"], place)
+
+    return [
+        Stage("format", [python, "-m", "ruff", "format", "--check", "."]),
+        Stage("lint", [python, "-m", "ruff", "check", "."]),
+        Stage("types", [python, "-m", "mypy"]),
+        tests("patch tool", "kafka-patch/kpatch/tests", "-m", "not slow"),
+        tests("harness", "harness/tests", "-m", "not documents"),
+        tests("analysis", "spark_analysis/tests"),
+        Stage(
+            "JUnit tests of the patches",
+            [python, "-m", "kpatch", "test", "--out", str(folder / "junit")],
+            folder / "junit" / "reports",
+            {"PYTHONPATH": str(project_root() / "kafka-patch")},
+        ),
+        _system(
+            "system tests", [str(p) for p in sorted((project_root() / "system_tests" / "suites").glob("*.yml"))], folder
+        ),
+        tests("documents", "harness/tests", "-m", "documents"),
+        tests("tool chain and reproducible build", "kafka-patch/kpatch/tests", "-m", "slow"),
+    ]
+
+
+def _system(name: str, suites: list[str], folder: Path) -> Stage:
+    place = folder / "system"
+    return Stage(name, [sys.executable, "-m", "harness.runner.session", "--results", str(place), *suites], place)
