@@ -121,7 +121,9 @@ def parse(cluster: dict[str, Any], quorum: dict[str, Any], topics: list[dict[str
         for t in topics
         for p in t["partitions"]
     )
-    racks = {b["node_id"] if "node_id" in b else b["broker_id"]: b["rack"] or "" for b in cluster["brokers"]}
+    # The client asks for fenced brokers too: registered, but not yet (or no more) alive in the controller's eyes.
+    alive = [b for b in cluster["brokers"] if not b.get("is_fenced", False)]
+    racks = {b["node_id"] if "node_id" in b else b["broker_id"]: b["rack"] or "" for b in alive}
     return View(racks, leader, voters, partitions)
 
 
