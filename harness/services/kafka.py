@@ -208,9 +208,12 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
 
     def _error_lines(self) -> Iterator[tuple[str, str]]:
         for n in self.kafka.select("all"):
+            seen: set[str] = set()  # the console repeats what the files have
             for name in LOG_FILES:
                 for line in error_lines(n.host.read(f"{n.logs_dir}/{name}"), self.allowed):
-                    yield f"{n.name}/{name}", line
+                    if line not in seen:
+                        yield f"{n.name}/{name}", line
+                    seen.add(line)
 
     def _bind(self, kafka: KafkaCluster) -> None:
         waiting = list(self.nodes)

@@ -30,6 +30,7 @@ def main() -> None:
     parser.add_argument("--partition", type=int, default=0)
     parser.add_argument("--delivery-timeout-ms", type=int, default=60000)
     parser.add_argument("--retries", type=int)
+    parser.add_argument("--acks", default="all")
     options = parser.parse_args()
     due = [time.time_ns() + n for n in range(options.records)]
     due_mono = time.monotonic_ns()
@@ -63,7 +64,8 @@ def _kafka_python(options: Any, values: list[bytes], report: Report) -> None:
     settings["request_timeout_ms"] = min(30000, options.delivery_timeout_ms)
     if options.retries is not None:
         settings |= {"retries": options.retries, "enable_idempotence": False}
-    producer = KafkaProducer(bootstrap_servers=options.bootstrap, acks="all", linger_ms=0, **settings)
+    acks = options.acks if options.acks == "all" else int(options.acks)
+    producer = KafkaProducer(bootstrap_servers=options.bootstrap, acks=acks, linger_ms=0, **settings)
     futures = [producer.send(options.topic, v, partition=options.partition) for v in values]
     for seq, future in enumerate(futures):
         try:
@@ -80,7 +82,7 @@ def _confluent(options: Any, values: list[bytes], report: Report) -> None:
 
     settings: dict[str, Any] = {
         "bootstrap.servers": options.bootstrap,
-        "acks": "all",
+        "acks": options.acks,
         "linger.ms": 0,
         "delivery.timeout.ms": options.delivery_timeout_ms,
     }

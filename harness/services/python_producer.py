@@ -41,6 +41,7 @@ class PythonProducer(Service):  # type: ignore[misc]  # ducktape has no types
         partition: int = 0,
         delivery_timeout_ms: int = 60000,
         retries: int | None = None,
+        acks: str = "all",
     ) -> None:
         super().__init__(context, cluster_spec=nodes_by_type([CLIENT]))
         self.name = name
@@ -54,6 +55,7 @@ class PythonProducer(Service):  # type: ignore[misc]  # ducktape has no types
             "partition": partition,
             "delivery-timeout-ms": delivery_timeout_ms,
             "retries": retries,
+            "acks": acks,
         }
         flags = [text for key, v in options.items() if v is not None for text in (f"--{key}", str(v))]
         self._command = [sys.executable, "-m", "harness.services.python_client", *flags]

@@ -12,6 +12,7 @@ from kafka.record import MemoryRecords
 from harness.node import KafkaNode
 from harness.services.payload import author
 
+
 @dataclass(frozen=True)
 class Stored:
     """One record on disk; `producer` is "" and `seq` -1 if no load client wrote it."""

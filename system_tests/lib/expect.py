@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from harness.services.load import Acks, Row
+from harness.services.logs import Allowed
 
 REFUSED = "NOT_ENOUGH_RACKS"
 AFTER_APPEND = "NOT_ENOUGH_RACKS_AFTER_APPEND"
@@ -19,6 +20,11 @@ UNDER_RACK_PARTITION = "kafka_cluster_Partition_UnderMinRackIsr"
 AT_RACK_PARTITION = "kafka_cluster_Partition_AtMinRackIsr"
 SPAN_PARTITION = "kafka_cluster_Partition_IsrRackCount"
 
+REPLICAS_REFUSED = Allowed(
+    r"Error processing append operation on partition ",
+    "Kafka logs each append that is refused for min.insync.replicas as an error; the test asks for such refusals",
+)
+
 
 def all_acknowledged(acks: Acks, records: int) -> None:
     """Every record was sent and acknowledged."""
@@ -28,6 +34,17 @@ def all_acknowledged(acks: Acks, records: int) -> None:
 def all_ended_with(acks: Acks, records: int, result: str, cause: str = "") -> None:
     """Every record ended with that result and cause."""
     assert acks.counts == {(result, cause): records}, f"wanted {records} of {(result, cause)}, saw {acks.counts}"
+
+
+def given_up(acks: Acks, records: int, cause: str) -> None:
+    """A retrying producer gave all of them up and the application can see why.
+
+    What it sees is a TimeoutException with that cause; an attempt that is refused just as the time ends shows the
+    refusal itself.
+    """
+    counts = acks.counts
+    assert set(counts) <= {("TIMEOUT", cause), (cause, "")} and counts[("TIMEOUT", cause)] >= 1, f"saw {counts}"
+    assert len(acks) == records, f"wanted {records} records, saw {counts}"
 
 
 def once_each(sent: Iterable[Acks], read: Iterable[Row]) -> None:
