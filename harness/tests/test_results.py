@@ -64,13 +64,13 @@ def test_an_exception_ends_the_run_as_failed_with_its_text(tmp_path: Path) -> No
 
 def test_event_times_rise_and_share_the_anchor(tmp_path: Path) -> None:
     run = RunFolder.create(tmp_path, "x")
-    run.event("fault", "rack-down", "begin", {"rack": "a"})
-    run.event("fault", "rack-down", "end", {"rack": "a"})
+    run.event("fault", "rack_down a", "begin", {"nodes": ["a1"]})
+    run.event("fault", "rack_down a", "end", {"nodes": ["a1"]})
     first, second = results.read_events(run.path)
     clock = results.read_manifest(run.path)["clock"]
     assert first["t_ns"] < second["t_ns"]
     assert first["t_ns"] - first["mono_ns"] == clock["epoch_ns"] - clock["mono_ns"]
-    assert first["data"] == {"rack": "a"}
+    assert first["data"] == {"nodes": ["a1"]}
 
 
 def test_a_line_cut_short_by_a_crash_is_left_out(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_line_cut_short_by_a_crash_is_left_out(tmp_path: Path) -> None:
 def test_errors_name_what_was_seen_and_what_to_do(tmp_path: Path) -> None:
     run = RunFolder.create(tmp_path, "x")
     with pytest.raises(RunFolderError, match=r"kind 'fualt' and state 'point'[\s\S]*phase, fault, config, note"):
-        run.event("fualt", "rack-down")
+        run.event("fualt", "rack_down a")
     with pytest.raises(RunFolderError, match=r"missing columns \['cause'\] and unknown columns \['reason'\]"):
         run.add_acks(pa.Table.from_pylist([ack()]).rename_columns(renamed_columns()))
     with pytest.raises(RunFolderError, match=r"cannot add acks[\s\S]*give every column the type"):

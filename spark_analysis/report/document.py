@@ -43,7 +43,11 @@ def build(
 def _run(spark: SparkSession, run: Run) -> tuple[dict[str, Any], dict[str, DataFrame]]:
     part: dict[str, Any] = {name: run.manifest[name] for name in _SHOWN}
     part["started"] = f"{datetime.fromtimestamp(run.manifest['started_ns'] / 1e9, UTC):%Y-%m-%d %H:%M:%S} UTC"
-    part["producers"] = [e["data"] for e in run.events if (e["kind"], e["name"]) == ("note", "producer")]
+    part["producers"] = [
+        {name: e["data"][name] for name in _producer_fields() if name in e["data"]}
+        for e in run.events
+        if (e["kind"], e["name"]) == ("note", "producer")
+    ]
     part["outage"], part["latency"] = None, None
     part["findings"], part["warnings"] = [], _warnings(run)
     run.acks.cache()
@@ -59,6 +63,11 @@ def _run(spark: SparkSession, run: Run) -> tuple[dict[str, Any], dict[str, DataF
     part["outage"] = timed.data
     part["findings"] = words.outage_findings(timed.data)
     return part, timed.tables
+
+
+def _producer_fields() -> list[str]:
+    known = schemas.contract()["events"]["known"]
+    return list(next(e["data"] for e in known if (e["kind"], e["name"]) == ("note", "producer")))
 
 
 def _warnings(run: Run) -> list[str]:

@@ -160,14 +160,16 @@ def _durability(spark: SparkSession, run: Run) -> Section:
 
 
 def _span(run: Run, origin: int) -> list[dict[str, Any]]:
-    """Least and greatest number of racks in any partition's ISR at each sampling, where the run sampled it."""
-    sampled = run.metrics.where(F.lower("name").rlike("isrrackcount|isr_rack_count"))
-    return [
-        {"at_s": timeline.seconds(r["t_ns"], origin), "least": r["least"], "most": r["most"]}
-        for r in rows(
-            sampled.where(F.col("value") > 0)
-            .groupBy("t_ns")
-            .agg(F.min("value").alias("least"), F.max("value").alias("most"))
-            .orderBy("t_ns")
-        )
-    ]
+    """Least and greatest number of racks in the ISR of the run's topics, per second, where the run sampled it."""
+    topics = [r["topic"] for r in run.acks.select("topic").distinct().collect()]
+    sampled = run.metrics.where(F.col("name") == "kafka_cluster_Partition_IsrRackCount").where(
+        F.get_json_object("labels", "$.topic").isin(topics) & (F.col("value") > 0)
+    )
+    # Nodes are sampled one after the other: one second brings their partitions together.
+    per_second = (
+        sampled.withColumn("second", F.floor((F.col("t_ns") - F.lit(origin)) / F.lit(1_000_000_000)))
+        .groupBy("second")
+        .agg(F.min("value").alias("least"), F.max("value").alias("most"))
+        .orderBy("second")
+    )
+    return [{"at_s": float(r["second"]), "least": r["least"], "most": r["most"]} for r in rows(per_second)]

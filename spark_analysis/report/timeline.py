@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,32 +22,40 @@ def seconds(t_ns: int, origin_ns: int) -> float:
 
 def label(event: dict[str, Any]) -> str:
     """An event in a few words."""
-    data, kind, name = event["data"], event["kind"], str(event["name"])
-    if kind == "fault":
-        target = f"rack {data['rack']}" if "rack" in data else str(data.get("node", data.get("target", ""))).strip()
-        what = name.replace("-", " ")
-        shown = f"{target} down" if what == "rack down" else f"{what} {target}".strip()
-        return shown if event["state"] == "begin" else f"{target or what} back"
+    data, kind = event["data"], event["kind"]
+    name = str(event["name"]).replace("_", " ") if kind != "config" else str(event["name"])
     if kind == "config":
-        return f"{name} {data.get('from', '?')} → {data.get('to', '?')}"
+        known = "from" in data and data["from"] is not None
+        return f"{name} {data['from']} → {data.get('to')}" if known else f"{name} set to {data.get('to')}"
+    if kind == "fault":
+        rack = re.fullmatch(r"rack down (\S+?)( healed)?", name)
+        nodes = ", ".join(str(n) for n in data.get("nodes", []))
+        what = f"rack {rack[1]}" if rack else nodes or name.removesuffix(" healed")
+        broken = f"{what} down" if rack or nodes else what
+        return {"begin": broken, "end": f"{what} back", "point": f"{what} healed"}[event["state"]]
     return name.replace("-", " ")
 
 
 def build(events: list[dict[str, Any]], origin_ns: int, end_ns: int) -> Timeline:
-    """Fault windows (open ones last to the end) and the marks: fault begins and ends, config changes, restored ISR."""
+    """Fault windows (open ones last to the end) and the marks: faults, config changes, restored ISR."""
     windows: list[dict[str, Any]] = []
     open_windows: dict[str, list[dict[str, Any]]] = {}
     marks = [{"label": "start", "kind": "start", "t_ns": origin_ns, "event": None}]
+    settings: dict[str, Any] = {}
     for event in events:
         kind, name, state, t_ns = event["kind"], event["name"], event["state"], event["t_ns"]
         if kind == "fault":
-            key = name + str(event["data"].get("rack", event["data"].get("node", "")))
-            if state == "end" and open_windows.get(key):
-                open_windows[key].pop()["end_s"] = seconds(t_ns, origin_ns)
+            if state == "end" and open_windows.get(name):
+                open_windows[name].pop()["end_s"] = seconds(t_ns, origin_ns)
             elif state == "begin":
                 window = {"label": label(event), "begin_s": seconds(t_ns, origin_ns), "end_s": None}
-                open_windows.setdefault(key, []).append(window)
+                open_windows.setdefault(name, []).append(window)
                 windows.append(window)
+        if kind == "config":
+            # Whoever changes a setting may not know what it was; an earlier change of the same one tells.
+            key = f"{name} {event['data'].get('topic', '')}"
+            event = {**event, "data": {"from": settings.get(key), **event["data"]}}
+            settings[key] = event["data"].get("to")
         if kind in ("fault", "config") or (kind, name) == ("note", "isr-restored"):
             role = f"{kind}-{state}" if kind == "fault" else "config" if kind == "config" else name
             marks.append({"label": label(event), "kind": role, "t_ns": t_ns, "event": event})

@@ -74,14 +74,18 @@ def outage_findings(data: dict[str, Any]) -> list[str]:
         elif segment["kind"] == "config":
             again = segment["first_ack_after_s"]
             came = "no acknowledgement came after it" if again is None else f"acknowledged again after {seconds(again)}"
-            lowered = segment["data"].get("to", 0) < segment["data"].get("from", 0)
-            after = f"{came}, " if lowered or again is None else ""
+            after = f"{came}, " if _lowered(segment["data"]) or again is None else ""
             out.append(f"{what}: {after}{records(segment['acknowledged'])} acknowledged until the next change.")
     back = next((s["at_s"] for s in data["segments"] if s["kind"] == "fault-end"), None)
     whole = next((s["at_s"] for s in data["segments"] if s["kind"] == "isr-restored"), None)
     if back is not None and whole is not None and whole >= back:
         out.append(f"Every replica was in sync again {seconds(whole - back)} after the fault was mended.")
     return out
+
+
+def _lowered(data: dict[str, Any]) -> bool:
+    before, now = data.get("from"), data.get("to")
+    return isinstance(now, int) and (before is None or (isinstance(before, int) and now < before))
 
 
 def latency_findings(data: dict[str, Any]) -> list[str]:

@@ -119,9 +119,9 @@ def outage_run(path: Path, **changes: Any) -> Path:
     reads += [read(200, offset=1500), read(700)]
     events = [
         event(0, "note", "producer", producer="p", acks="all", rate=50),
-        event(10 * SECOND, "fault", "rack-down", "begin", rack="b"),
+        event(10 * SECOND, "fault", "rack_down b", "begin", nodes=["b1", "b2"]),
         event(20 * SECOND, "config", "min.insync.racks", "point", topic="t", **{"from": 2, "to": 1}),
-        event(24 * SECOND, "fault", "rack-down", "end", rack="b"),
+        event(24 * SECOND, "fault", "rack_down b", "end", nodes=["b1", "b2"]),
         event(26 * SECOND, "note", "isr-restored", topic="t"),
         event(27 * SECOND, "config", "min.insync.racks", "point", topic="t", **{"from": 1, "to": 2}),
         event(31 * SECOND, "note", "read-back", topic="t", end_offsets={"0": 1501}, complete=True),
@@ -131,8 +131,8 @@ def outage_run(path: Path, **changes: Any) -> Path:
             "t_ns": START + s * SECOND,
             "node": "b1",
             "rack": "a",
-            "name": "kafka_cluster_partition_isrrackcount",
-            "labels": "{}",
+            "name": "kafka_cluster_Partition_IsrRackCount",
+            "labels": '{"topic": "t"}',
             "value": 1.0 if 12 <= s < 26 else 2.0,
         }
         for s in range(30)

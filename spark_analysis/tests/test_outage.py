@@ -62,24 +62,30 @@ def test_first_answers_after_a_mark(spark: SparkSession) -> None:
     assert (got["acknowledged"], got["refused"]) == (1, 2)
 
 
-def test_timeline_pairs_faults_by_target_and_leaves_an_open_one_to_the_end() -> None:
+def test_timeline_pairs_faults_and_leaves_an_open_one_to_the_end() -> None:
     events = [
-        event(1 * SECOND, "fault", "rack-down", "begin", rack="a"),
-        event(2 * SECOND, "fault", "rack-down", "begin", rack="b"),
-        event(3 * SECOND, "fault", "rack-down", "end", rack="a"),
+        event(1 * SECOND, "fault", "rack_down a", "begin", nodes=["a1", "a2"]),
+        event(2 * SECOND, "fault", "nodes_down", "begin", nodes=["b1", "b2"]),
+        event(3 * SECOND, "fault", "rack_down a", "end", nodes=["a1", "a2"]),
         event(4 * SECOND, "config", "min.insync.racks", "point", topic="t", **{"from": 2, "to": 1}),
+        event(5 * SECOND, "config", "min.insync.racks", "point", topic="t", to=2),
+        event(6 * SECOND, "config", "min.insync.racks", "point", topic="other", to=3),
+        event(7 * SECOND, "fault", "rack_down a healed", "point", nodes=["a1", "a2"]),
     ]
     line = timeline.build(events, START, START + 9 * SECOND)
     assert [(w["label"], w["begin_s"], w["end_s"]) for w in line.windows] == [
         ("rack a down", 1.0, 3.0),
-        ("rack b down", 2.0, 9.0),
+        ("b1, b2 down", 2.0, 9.0),
     ]
     assert [m["label"] for m in line.marks] == [
         "start",
         "rack a down",
-        "rack b down",
+        "b1, b2 down",
         "rack a back",
         "min.insync.racks 2 → 1",
+        "min.insync.racks 1 → 2",
+        "min.insync.racks set to 3",
+        "rack a healed",
     ]
 
 
