@@ -1,0 +1,98 @@
+"""The load clients of one scenario: started, steered, and their records filed in the run folder also on failure."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from harness.cluster import KafkaCluster
+from harness.dist import Distribution
+from harness.errors import environment_error
+from harness.home import project_root
+from harness.load.command import Produce, Read, java_command
+from harness.load.process import LoadProcess
+from harness.load.records import read_acks, read_reads
+from harness.results import RunFolder
+
+PRIORITY = -15
+
+
+def load_jar() -> Path:
+    """The load client's jar. Raises RackspanError (exit code 4) if it was not built."""
+    jar = project_root() / "build" / "load" / "rackspan-load.jar"
+    if not jar.is_file():
+        raise environment_error("there is no load client", seen=f"no {jar.name}", do="build it with `./rackspan build`")
+    return jar
+
+
+def priority() -> int:
+    """Niceness for a client that measures: raised where this user may, else 0. The brokers share its CPUs."""
+    return PRIORITY if os.geteuid() == 0 else 0
+
+
+def patches(distribution: Distribution) -> list[str]:
+    """Names of the patches in a distribution, in order."""
+    return list(json.loads((distribution.home / "rackspan.json").read_text(encoding="utf-8"))["patches"])
+
+
+class Clients:
+    """Producers of one run. Use `clients(run)`: leaving it stops them and files what they recorded."""
+
+    def __init__(self, run: RunFolder, folder: Path, stack: ExitStack) -> None:
+        self._run = run
+        self._folder = folder
+        self._stack = stack
+        self._running: dict[str, LoadProcess] = {}
+
+    def start(self, produce: Produce, cluster: KafkaCluster, *, jvm: tuple[str, ...], nice: int = 0) -> LoadProcess:
+        """Starts one producer on the cluster's own client libraries and waits until it has found its topic."""
+        spec = replace(produce, out=self._folder / f"{produce.producer}.bin", control=True)
+        command = java_command(load_jar(), cluster.distribution.home / "libs", spec.args(), jvm=jvm)
+        process = LoadProcess(command, self._run.logs / f"{produce.producer}.log", nice=nice)
+        self._stack.enter_context(process)
+        self._running[produce.producer] = process
+        line = process.wait_line("started", 60)
+        self._run.event("note", "producer", "point", {**line, "cluster": cluster.name})
+        return process
+
+    def stop(self) -> list[dict[str, Any]]:
+        """Stops all producers; their last answers are waited for. Returns their summaries."""
+        return [process.stop(60) for process in self._running.values()]
+
+    def file(self) -> None:
+        """Puts what the producers recorded into the run folder."""
+        for name in self._running:
+            records = self._folder / f"{name}.bin"
+            if records.exists():
+                self._run.add_acks(read_acks(records), name)
+
+    def read_back(self, topic: str, cluster: KafkaCluster) -> int:
+        """Reads the topic to its end, files the rows with the note that makes them count, returns their number."""
+        spec = Read(cluster.bootstrap, topic, self._folder / f"{topic}.reads")
+        command = java_command(load_jar(), cluster.distribution.home / "libs", spec.args(), jvm=("-Xmx256m",))
+        with LoadProcess(command, self._run.logs / f"read-{topic}.log") as reader:
+            summary = reader.finish(90)
+        self._run.add_reads(read_reads(spec.out), topic)
+        told = {key: summary[key] for key in ("topic", "end_offsets", "complete", "isolation")}
+        self._run.event("note", "read-back", "point", told)
+        return int(summary["rows"])
+
+
+@contextmanager
+def clients(run: RunFolder) -> Iterator[Clients]:
+    """Load clients for the time of a `with` block; their records are filed whatever happens."""
+    with tempfile.TemporaryDirectory(prefix="rackspan-load-") as folder:
+        made: Clients | None = None
+        try:
+            with ExitStack() as stack:
+                made = Clients(run, Path(folder), stack)
+                yield made
+        finally:
+            if made is not None:
+                made.file()
