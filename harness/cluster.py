@@ -192,6 +192,7 @@ class KafkaCluster:
 
     def status(self) -> ClusterStatus:
         """State of every node, from the processes and from what the cluster says of itself."""
+        self._reload()
         seen: View | None = None
         silence = ""
         alive = self._alive_brokers()
@@ -205,6 +206,7 @@ class KafkaCluster:
 
     def node_states(self, names: Iterable[str]) -> dict[str, str]:
         """State of nodes as their processes tell, by name."""
+        self._reload()
         return {name: self._node_status(self.node(name)).state for name in names}
 
     def wait_ready(self, targets: Targets = "all", seconds: float = READY_SECONDS) -> None:

@@ -108,12 +108,12 @@ class KafkaNode:
         wait_gone([self], 20.0, do="see whether it hangs in the kernel: state D in `ps`")
 
     def pause(self) -> None:
-        """Freezes the process: connections stay open and nothing is answered."""
-        self._must(SIGSTOP, "pause")
+        """Freezes the process: connections stay open and nothing is answered. Raises RackspanError if it does not run."""
+        self._must(SIGSTOP, "pause", ProcessState.PAUSED)
 
     def resume(self) -> None:
-        """Lets a paused process go on."""
-        self._must(SIGCONT, "resume")
+        """Lets a paused process go on. Raises RackspanError if there is none."""
+        self._must(SIGCONT, "resume", ProcessState.RUNNING)
 
     def last_error(self) -> str:
         """The last error in what the node wrote, else its last line; "" if it wrote nothing."""
@@ -123,11 +123,17 @@ class KafkaNode:
                 return error
         return ""
 
-    def _must(self, number: Signals, verb: str) -> None:
+    def _must(self, number: Signals, verb: str, result: ProcessState) -> None:
         if not self.signal(number):
             raise RackspanError(
                 f"cannot {verb} {self.name}", seen="it is not running", do=f"start it with `rackspan start {self.name}`"
             )
+        wait_for(
+            f"{self.name} to be {result.value}",
+            lambda: self.look()[1] is result or Pending(f"it is {self.look()[1].value}"),
+            10,
+            every=0.02,
+        )
 
 
 def wait_gone(nodes: Sequence[KafkaNode], seconds: float, *, do: str) -> None:

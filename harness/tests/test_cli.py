@@ -1,0 +1,120 @@
+"""The command without a cluster: what it prints where, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from harness.cli.logs import Tail, selected
+from harness.dist import find
+from harness.errors import Exit, RackspanError
+from harness.tests.commands import rackspan
+
+
+def test_no_cluster(home: Path) -> None:
+    ran = rackspan("status", home=home)
+    assert ran.returncode == Exit.USAGE and ran.stdout == ""
+    assert ran.stderr == (
+        "error: there is no cluster\n  seen: none was brought up\n  do:   bring one up with `rackspan up`\n"
+    )
+    named = rackspan("logs", "a1", "--cluster", "lab", home=home)
+    assert named.returncode == Exit.USAGE and "there is no cluster 'lab'" in named.stderr
+    listed = rackspan("ls", "-o", "json", home=home)
+    assert (listed.returncode, json.loads(listed.stdout)) == (0, [])
+    assert rackspan("down", "--all", home=home).stderr == "nothing left\n"
+
+
+def test_dry_run_prints_the_plan_and_starts_nothing(home: Path) -> None:
+    ran = rackspan("up", "--racks", "a:1,b:1", "--controllers", "1", "--dry-run", home=home)
+    assert ran.returncode == 0
+    rows = [line.split() for line in ran.stdout.splitlines()[1:]]
+    assert [r[:5] for r in rows] == [
+        ["a1", "a", "broker", "1", "127.77.1.1:9092"],
+        ["b1", "b", "broker", "2", "127.77.2.1:9092"],
+        ["ctrl-1", "a", "controller", "101", "127.77.1.101:9093"],
+    ]
+    assert not (home / "clusters").exists()
+
+
+def test_a_bad_spec_is_a_usage_error(home: Path, tmp_path: Path) -> None:
+    file = tmp_path / "lab.yaml"
+    file.write_text("apiVersion: rackspan/v1\nrack: {a: 1}\n")
+    ran = rackspan("up", "-f", str(file), home=home)
+    assert ran.returncode == Exit.USAGE
+    assert ran.stderr.startswith(f"error: {file} is not valid\n  seen: no key 'rack'; did you mean 'racks'?\n  do:   ")
+    assert "Traceback" not in ran.stderr
+    pair = rackspan("up", "--set", "x", home=home)
+    assert pair.returncode == Exit.USAGE and "cannot read --set x" in pair.stderr
+    assert rackspan("upp", home=home).returncode == Exit.USAGE
+
+
+def test_a_missing_distribution_is_named_with_how_to_build_it(home: Path, tmp_path: Path) -> None:
+    with pytest.raises(RackspanError) as e:
+        find("stock", built=tmp_path)
+    assert str(e.value) == (
+        "there is no stock distribution\n"
+        f"  seen: no folder stock-kafka_* in {tmp_path}\n"
+        "  do:   build it with `./rackspan build`"
+    )
+    ran = rackspan("up", "--distribution", str(tmp_path), home=home)
+    assert ran.returncode == Exit.ENVIRONMENT
+    assert "bin/kafka-server-start.sh, bin/kafka-storage.sh, libs missing" in ran.stderr
+    assert not (home / "clusters" / "rackspan").exists()
+
+
+def test_the_newest_build_is_taken(tmp_path: Path) -> None:
+    for number in (9, 10):
+        home = tmp_path / f"rackspan-kafka_2.13-4.3.1-{number}"
+        (home / "bin").mkdir(parents=True)
+        (home / "libs").mkdir()
+        for name in ("kafka-server-start.sh", "kafka-storage.sh"):
+            (home / "bin" / name).touch()
+    assert find("rackspan", built=tmp_path).version == "rackspan-kafka_2.13-4.3.1-10"
+
+
+def test_doctor(home: Path) -> None:
+    ran = rackspan("doctor", "-o", "json", home=home)
+    assert ran.returncode == 0
+    checks = {c["name"]: c for c in json.loads(ran.stdout)}
+    assert checks["java 17 or later"]["ok"] and checks["loopback addresses"]["ok"]
+    assert checks["memory"]["seen"].endswith("MB available")
+
+
+def test_doctor_without_java(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    ran = rackspan("doctor", home=home)
+    assert ran.returncode == Exit.ENVIRONMENT
+    row = next(line for line in ran.stdout.splitlines() if line.startswith("java"))
+    assert "missing" in row and "No such file or directory" in row and "not: everything" in row
+
+
+def test_schema_is_json(home: Path) -> None:
+    assert json.loads(rackspan("up", "--schema", home=home).stdout)["title"] == "ClusterSpec"
+
+
+def test_log_lines_since_and_grep() -> None:
+    lines = [
+        "[2026-01-01 10:00:00,000] INFO old",
+        "  its trace",
+        "[2026-01-01 10:00:01,500] ERROR new",
+        "  its own trace",
+    ]
+    since = datetime(2026, 1, 1, 10, 0, 1)
+    assert list(selected(lines, since, None)) == lines[2:]
+    assert list(selected(lines, None, re.compile("trace"))) == [lines[1], lines[3]]
+
+
+def test_following_a_file_gives_whole_lines_once(tmp_path: Path) -> None:
+    file = tmp_path / "log"
+    tail = Tail(file)
+    assert tail.lines() == []
+    file.write_text("one\ntw")
+    assert tail.lines() == ["one"]
+    file.write_text("one\ntwo\nthree\n")
+    assert tail.lines() == ["two", "three"]
+    file.write_text("new\n")
+    assert tail.lines() == ["new"]

@@ -1,0 +1,83 @@
+"""Commands that are interrupted or killed: nothing stays, or the next command ends what stayed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.backends.base import ProcessState
+from harness.cluster import KafkaCluster
+from harness.tests.commands import begin, processes, rackspan
+from harness.wait import wait_for
+
+pytestmark = pytest.mark.cluster
+
+SMALL = ("--racks", "a:1", "--controllers", "1", "--distribution", "stock", "--name", "lab")
+
+
+def started(home: Path) -> subprocess.Popen[str]:
+    """An `up` in the middle of its work: both nodes' processes exist, neither is ready."""
+    command = begin("up", *SMALL, home=home)
+    pids = [home / "clusters" / "lab" / node / "pid" for node in ("a1", "ctrl-1")]
+    wait_for("both pid files", lambda: all(p.exists() for p in pids), 60, every=0.02)
+    assert command.poll() is None
+    return command
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_up_leaves_nothing(home: Path, number: signal.Signals) -> None:
+    command = started(home)
+    command.send_signal(number)
+    _, err = command.communicate(timeout=30)
+    assert command.returncode == 130
+    assert "Traceback" not in err
+    assert processes(home, "lab") == 0
+    assert not (home / "clusters" / "lab").exists()
+
+
+def test_what_a_killed_up_left_is_ended_by_the_next_up(home: Path) -> None:
+    command = started(home)
+    command.kill()
+    command.communicate()
+    cluster = KafkaCluster.open("lab")
+    left = [cluster.node(name).look() for name in ("a1", "ctrl-1")]
+    assert processes(home, "lab") >= 2, "the killed command was expected to leave its nodes"
+    up = rackspan("up", *SMALL, home=home)
+    assert up.returncode == 0, up.stderr
+    assert "✓ leftovers of an interrupted run ended" in up.stderr
+    assert processes(home, "lab") == 2
+    for process, _ in left:
+        assert process is not None
+        assert cluster.node("a1").host.state(process) is ProcessState.GONE
+
+
+def test_what_a_killed_up_left_is_ended_by_down(home: Path) -> None:
+    command = started(home)
+    command.kill()
+    command.communicate()
+    (home / "clusters" / "lab" / "state.json").write_text("{")  # even if its state cannot be read
+    broken = rackspan("status", "lab", home=home)
+    assert broken.returncode == 1 and "remove what is left of it with `rackspan down lab`" in broken.stderr
+    down = rackspan("down", "--all", home=home)
+    assert (down.returncode, down.stderr) == (0, "lab: removed\n")
+    assert processes(home, "lab") == 0
+    assert list((home / "clusters").iterdir()) == []
+    again = rackspan("down", home=home)
+    assert (again.returncode, again.stderr) == (0, "nothing left\n")
+
+
+def test_a_command_on_a_cluster_that_another_one_works_on_says_so(home: Path) -> None:
+    command = started(home)
+    try:
+        busy = rackspan("down", "lab", home=home)
+        assert busy.returncode == 1
+        assert busy.stderr == (
+            f"error: cluster 'lab' is busy\n  seen: process {command.pid} is at work on it\n"
+            "  do:   wait until it has ended\n"
+        )
+    finally:
+        command.send_signal(signal.SIGINT)
+        command.communicate(timeout=30)
