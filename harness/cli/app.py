@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import typer
 
-from harness.cli import build, doctor, down, env, execute, logs, ls, nodes, patch, report, status, test, up
+from harness.cli import build, doctor, down, env, execute, logs, ls, nodes, patch, report, run, status, test, up
 from harness.errors import Exit, RackspanError
 
 app = typer.Typer(
@@ -37,6 +37,7 @@ app.command("resume")(nodes.resume)
 app.command("down")(down.down)
 app.command("build")(build.build)
 app.command("test")(test.test)
+app.command("run")(run.run)
 app.command("report")(report.report)
 app.add_typer(patch.patch, name="patch")
 

@@ -25,9 +25,9 @@ def test(
     """Run all tests of the project, or only some system tests; failures first, exit code 1 if there are any."""
     progress = Ticks()
     build(progress)
-    folder = project_root() / "results" / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    folder = results_folder()
     if suites:
-        wanted = [_system("system tests", suites, folder)]
+        wanted = [system_tests("system tests", suites, folder)]
     else:
         gradle(["checkPatches"], "patches: strict apply, headers, no context, round trip", progress)
         wanted = everything(folder)
@@ -60,7 +60,7 @@ def everything(folder: Path) -> list[Stage]:
             folder / "junit" / "reports",
             {"PYTHONPATH": str(project_root() / "kafka-patch")},
         ),
-        _system(
+        system_tests(
             "system tests", [str(p) for p in sorted((project_root() / "system_tests" / "suites").glob("*.yml"))], folder
         ),
         tests("documents", "harness/tests", "-m", "documents"),
@@ -68,6 +68,12 @@ def everything(folder: Path) -> list[Stage]:
     ]
 
 
-def _system(name: str, suites: list[str], folder: Path) -> Stage:
+def results_folder() -> Path:
+    """A new folder's path for logs and reports of now."""
+    return project_root() / "results" / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+
+
+def system_tests(name: str, suites: list[str], folder: Path) -> Stage:
+    """Suites or paths of ducktape tests as a stage."""
     place = folder / "system"
     return Stage(name, [sys.executable, "-m", "harness.runner.session", "--results", str(place), *suites], place)

@@ -1,0 +1,42 @@
+"""`rackspan run`: the main job, from the build to the page."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness import stages
+from harness.build import build
+from harness.cli import report
+from harness.cli.output import Ticks, err, out
+from harness.cli.test import results_folder, system_tests
+from harness.errors import Exit
+from harness.home import project_root
+from harness.scenarios.latency import run_latency
+from harness.scenarios.outage import run_outage
+
+# The six tests of the proposal's plan, and no more: `rackspan test` runs the rest.
+PLAN = "system_tests/suites/outage_plan.yml"
+
+
+def run(
+    to: Annotated[Path | None, typer.Option("--out", help="Folder for the page, report.json and tables.")] = None,
+) -> None:
+    """Build, run the outage plan and the latency comparison on real clusters, and write the report."""
+    progress = Ticks()
+    build(progress)
+    folder = results_folder()
+    plan = stages.run([system_tests("outage plan", [PLAN], folder)], folder / "logs", progress)
+    runs = [run_outage(report.runs_folder(), progress=progress), run_latency(report.runs_folder(), progress=progress)]
+    page = report.write(runs, to or project_root() / "build" / "report", progress)
+    for line in json.loads(page.with_name("report.json").read_text(encoding="utf-8"))["headline"]:
+        err.print(line, markup=False)
+    err.print(f"outage plan: {plan}", markup=False)
+    out.print(str(page), markup=False)
+    if plan.failed:
+        print(f"the outage plan failed; see {folder}", file=sys.stderr)
+        raise typer.Exit(Exit.FAILED)
