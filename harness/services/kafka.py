@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from ducktape.services.service import Service
 
 from harness.admin import answers
-from harness.backends.base import Process, ProcessState
+from harness.backends.base import Output, Process, ProcessState, exports
 from harness.cluster import KafkaCluster, names, remove
 from harness.errors import RackspanError
 from harness.node import KafkaNode
@@ -166,9 +167,18 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
 
     def tool(self, script: str, *args: str, seconds: float = 60.0) -> str:
         """Output of one of Kafka's own tools, run on the first running broker's host. Raises RackspanError."""
+        done = self.try_tool(script, *args, seconds=seconds)
+        if done.code != 0:
+            raise RackspanError(
+                f"{script} {' '.join(args)} failed", seen=f"exit code {done.code}: {done.out}{done.err}", do="see above"
+            )
+        return done.out
+
+    def try_tool(self, script: str, *args: str, seconds: float = 60.0) -> Output:
+        """What one of Kafka's own tools left behind, whatever its exit code."""
         node = self.running()[0]
         command = [node.distribution.script(script), "--bootstrap-server", self.bootstrap, *args]
-        return node.host.run(command, env=node.tool_environment(), seconds=seconds)
+        return node.host.shell(exports(node.tool_environment()) + shlex.join(command), seconds=seconds)
 
     def logged(self, targets: str, pattern: str, files: Sequence[str] = LOG_FILES) -> list[str]:
         """Lines of these nodes' logs in which the pattern is found."""
@@ -195,16 +205,23 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
         left = self.kafka.backend.leftovers(str(self.kafka.folder))
         if left:
             wrong.append(f"processes left: {[p.pid for _, p in left]}")
-        for n in self.kafka.select("all"):
-            wrong += [
-                f"{n.name} still listens on {n.node.address}:{port}"
-                for port in (n.node.port, n.node.metrics_port)
-                if answers(n.node.address, port, seconds=0.2)
-            ]
+        try:
+            wait_for("ports to be closed", self._deaf, 10)
+        except RackspanError as e:
+            wrong.append(e.brief)
         errors = list(self._error_lines())
         if errors:
             wrong.append(f"error lines that are not allowed: {summary(errors)}")
         assert not wrong, f"cluster {self.spec.name} did not end well: " + "; ".join(wrong)
+
+    def _deaf(self) -> bool | Pending:
+        open_ports = [
+            f"{n.name} on {n.node.address}:{port}"
+            for n in self.kafka.select("all")
+            for port in (n.node.port, n.node.metrics_port)
+            if answers(n.node.address, port, seconds=0.2)
+        ]
+        return Pending(f"still open: {', '.join(open_ports)}") if open_ports else True
 
     def _error_lines(self) -> Iterator[tuple[str, str]]:
         for n in self.kafka.select("all"):

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from confluent_kafka import Consumer, TopicPartition
-from confluent_kafka.admin import (
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it exports them without saying so
     AdminClient,
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
     NewTopic,
+    OffsetSpec,
     ResourceType,
 )
 
 from harness.results import RunFolder
 
-SECONDS = 20.0
+SECONDS = 60.0
 MIN_RACKS = "min.insync.racks"
 MIN_REPLICAS = "min.insync.replicas"
 
@@ -25,8 +26,7 @@ class Topics:
     """Admin operations against some brokers; each change of a setting becomes an event of the run."""
 
     def __init__(self, bootstrap: str, run: RunFolder | None = None) -> None:
-        self._client = AdminClient({"bootstrap.servers": bootstrap, "socket.timeout.ms": 10000, "log_level": 0})
-        self._bootstrap = bootstrap
+        self._client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
         self._run = run
 
     def create(self, name: str, assignment: Sequence[Sequence[int]], **settings: object) -> None:
@@ -38,22 +38,13 @@ class Topics:
             replica_assignment=[list(replicas) for replicas in assignment],
             config=config,
         )
-        self._client.create_topics([topic], operation_timeout=SECONDS)[name].result(SECONDS)
+        self._client.create_topics([topic], operation_timeout=SECONDS, request_timeout=SECONDS)[name].result(SECONDS)
 
     def set(self, topic: str, name: str, value: object) -> None:
         """Sets one setting of a topic. Raises KafkaException with the cluster's own words."""
         self._alter(ConfigResource(ResourceType.TOPIC, topic), name, str(value))
-        self._note(name, {"topic": topic, "to": _number(value)})
-
-    def set_default(self, name: str, value: object) -> None:
-        """Sets one cluster-wide default. Raises KafkaException."""
-        self._alter(ConfigResource(ResourceType.BROKER, ""), name, str(value))
-        self._note(name, {"cluster": True, "to": _number(value)})
-
-    def unset_default(self, name: str) -> None:
-        """Removes one cluster-wide default. Raises KafkaException."""
-        self._alter(ConfigResource(ResourceType.BROKER, ""), name, None)
-        self._note(name, {"cluster": True, "to": None})
+        if self._run is not None:
+            self._run.event("config", name, "point", {"topic": topic, "to": _number(value)})
 
     def set_broker(self, broker: int, name: str, value: object) -> None:
         """Sets one dynamic setting of one broker. Raises KafkaException."""
@@ -62,26 +53,21 @@ class Topics:
     def config(self, topic: str) -> Mapping[str, ConfigEntry]:
         """The settings of a topic in force, with their synonyms."""
         resource = ConfigResource(ResourceType.TOPIC, topic)
-        found: Mapping[str, ConfigEntry] = self._client.describe_configs([resource])[resource].result(SECONDS)
+        found: Mapping[str, ConfigEntry] = self._client.describe_configs([resource], request_timeout=SECONDS)[
+            resource
+        ].result(SECONDS)
         return found
 
     def high_watermark(self, topic: str, partition: int = 0) -> int:
         """What consumers can read up to. Raises KafkaException."""
-        consumer = Consumer({"bootstrap.servers": self._bootstrap, "group.id": "watermark", "log_level": 0})
-        try:
-            _, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=SECONDS)
-            return int(high)
-        finally:
-            consumer.close()
+        where = TopicPartition(topic, partition)
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        found = self._client.list_offsets({where: latest}, request_timeout=SECONDS)
+        return int(found[where].result(SECONDS).offset)
 
-    def _alter(self, resource: ConfigResource, name: str, value: str | None) -> None:
-        operation = AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
-        resource.add_incremental_config(ConfigEntry(name, value or "", incremental_operation=operation))
-        self._client.incremental_alter_configs([resource])[resource].result(SECONDS)
-
-    def _note(self, name: str, data: Mapping[str, object]) -> None:
-        if self._run is not None:
-            self._run.event("config", name, "point", data)
+    def _alter(self, resource: ConfigResource, name: str, value: str) -> None:
+        resource.add_incremental_config(ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET))
+        self._client.incremental_alter_configs([resource], request_timeout=SECONDS)[resource].result(SECONDS)
 
 
 def _number(value: object) -> object:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+
+from confluent_kafka import KafkaException
 
 from harness.services.load import Acks, Row
 from harness.services.logs import Allowed
@@ -23,6 +25,11 @@ SPAN_PARTITION = "kafka_cluster_Partition_IsrRackCount"
 REPLICAS_REFUSED = Allowed(
     r"Error processing append operation on partition ",
     "Kafka logs each append that is refused for min.insync.replicas as an error; the test asks for such refusals",
+)
+
+CHANGE_REFUSED = Allowed(
+    r"ConfigAdminManager\[nodeId=\d+\]: (validation of configProps|Error preprocessing incrementalAlterConfigs)",
+    "Kafka logs a refused change of the cluster default as an error; the test makes such changes",
 )
 
 
@@ -65,6 +72,15 @@ def none_of(refused: Acks, read: Iterable[Row]) -> None:
     there = {(r["producer"], r["seq"]) for r in read}
     kept = [_id(r) for r in refused.rows if _id(r) in there]
     assert not kept, f"{len(kept)} refused records are in the log, first {kept[:5]}"
+
+
+def refusal(change: Callable[[], None]) -> str:
+    """What the cluster said to a change, which it must refuse."""
+    try:
+        change()
+    except KafkaException as e:
+        return str(e.args[0].str())
+    raise AssertionError("the change was accepted")
 
 
 def _id(row: Row) -> tuple[str, int]:

@@ -21,7 +21,7 @@ class RackDown(RackTest):
     """Six brokers and three controllers in three racks; rack b dies with both of its brokers and its controller."""
 
     def test_refused_with_not_enough_racks(self) -> None:
-        """What the producer is told, what the broker counts, what kafka-topics.sh lists, and that nothing is appended."""
+        """What the producer is told, what brokers count, what kafka-topics.sh lists, and that nothing is appended."""
         with self.racks(self.spec("a:2,b:2,c:2", controllers=3)) as kafka:
             topics = self.topics(kafka)
             topics.create("ab", AB, min_insync_replicas=2, min_insync_racks=2)
@@ -43,8 +43,8 @@ class RackDown(RackTest):
                 expect.all_ended_with(refused, 20, expect.REFUSED)
                 assert kafka.errors() == {expect.REFUSED: 20}, kafka.errors()
                 # As many as may be in flight at once, so that each is tried until its time is over.
-                given_up = self.produce(kafka, "given-up", "ab", 5, spread="0", delivery_timeout_ms=3000)
-                expect.given_up(given_up, 5, cause=expect.REFUSED)
+                given_up = self.produce(kafka, "given-up", "ab", 4, spread="0", delivery_timeout_ms=5000)
+                expect.given_up(given_up, 4, cause=expect.REFUSED)
                 all_three = self.produce(kafka, "all-three", "abc", 20, retries=0)
                 expect.all_ended_with(all_three, 20, expect.REFUSED)
                 assert ends_of(kafka) == ends, f"something was appended: {ends} became {ends_of(kafka)}"
@@ -69,7 +69,7 @@ class RackDown(RackTest):
                 answers = kafka.errors()
                 assert set(answers) == {expect.REFUSED}, answers
                 failures = total(samples, expect.RACK_FAILURES)
-                assert failures == answers[expect.REFUSED] >= 20 + 5 + 20, f"{failures} failures, {answers}"
+                assert failures == answers[expect.REFUSED] >= 20 + 4 + 20, f"{failures} failures, {answers}"
 
             for topic in ("ab", "abc", "plain"):
                 kafka.wait_in_sync(topic)

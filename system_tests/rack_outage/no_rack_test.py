@@ -1,0 +1,73 @@
+"""Brokers without broker.rack: they do not start where racks are asked for, and nobody may ask while they are there."""
+
+from __future__ import annotations
+
+from harness.backends.base import exports
+from harness.node import KafkaNode
+from harness.services.logs import Allowed
+from harness.services.segments import end_offset
+from harness.wait import Pending, wait_for
+from system_tests.lib import expect
+from system_tests.lib.base import RackTest
+
+START = (
+    "ConfigException: Invalid value 2 for configuration min.insync.racks: Broker 3 has no broker.rack, so its replicas "
+    "would count for no rack of their own. Set broker.rack on this broker, or set min.insync.racks to 1."
+)
+CHANGE = (
+    "brokers [3] have no broker.rack. Set broker.rack on every broker and restart it, or unregister brokers that "
+    "are gone."
+)
+EXITS = Allowed("ERROR Exiting Kafka due to fatal exception", "broker 3 is started on purpose with what it must refuse")
+
+
+class NoRack(RackTest):
+    """Broker 3 loses its broker.rack, as by a slip in its configuration."""
+
+    def test_refuses_to_start_and_to_be_raised(self) -> None:
+        """The process ends with a code other than 0 and says what is wrong; so do changes while such a broker is in."""
+        with self.racks(self.spec("a:1,b:1,c:1"), [EXITS, expect.CHANGE_REFUSED]) as kafka:
+            topics = self.topics(kafka)
+            topics.create("t", [[1, 2, 3]], min_insync_racks=2)
+            kafka.kafka.stop("c1")
+            c1 = kafka.node("c1")
+            text = c1.host.read(c1.properties_file)
+            without = "".join(line + "\n" for line in text.splitlines() if not line.startswith("broker.rack="))
+            assert without != text
+            c1.host.write(c1.properties_file, without + "min.insync.racks=2\n")
+            code, printed = run_to_its_end(c1)
+            assert code == 1, f"exit code {code}"
+            assert START in printed and "ERROR Exiting Kafka due to fatal exception" in printed, printed[-2000:]
+
+            c1.host.write(c1.properties_file, without)
+            kafka.kafka.start("c1")
+            kafka.wait_in_sync("t")
+            assert expect.refusal(lambda: topics.set("t", "min.insync.racks", 3)) == (
+                f"Topic t cannot have min.insync.racks=3: {CHANGE}"
+            )
+            printed = kafka.try_tool(
+                "kafka-configs.sh",
+                *("--alter", "--entity-type", "brokers", "--entity-default"),
+                *("--add-config", "min.insync.racks=2"),
+            ).err
+            assert f"The cluster default cannot have min.insync.racks=2: {CHANGE}" in printed, printed
+            # Three replicas in rack a, rack b and the one unnamed rack: what is set already still counts racks.
+            assert kafka.metric(expect.SPAN_PARTITION, topic="t") == 3
+            sent = self.produce(kafka, "sent", "t", 20)
+            expect.all_acknowledged(sent, 20)
+            topics.set("t", "min.insync.racks", 1)  # lowering is never refused
+
+            c1.host.write(c1.properties_file, text)
+            kafka.kafka.stop("c1")
+            kafka.kafka.start("c1")
+            topics.set("t", "min.insync.racks", 3)
+            kafka.wait_in_sync("t")
+            expect.once_each([sent], self.read(kafka, "t"))
+            wait_for("the follower's log", lambda: end_offset(c1, "t") == 20 or Pending("short"), 10)
+
+
+def run_to_its_end(node: KafkaNode) -> tuple[int, str]:
+    """Exit code and output of a broker that is expected to end by itself."""
+    start = f"{node.distribution.script('kafka-server-start.sh')} {node.properties_file} 2>&1"
+    done = node.host.shell(exports(node.marker | node.jvm().environment(node.node, node.logs_dir)) + start, seconds=60)
+    return done.code, done.out
