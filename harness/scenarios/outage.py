@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.cluster import KafkaCluster
@@ -88,18 +88,17 @@ def run_outage(
 
 
 def _start(load: Clients, cluster: KafkaCluster, rate: float) -> LoadProcess:
-    """The three producers; returns the one that never retries."""
-    plain = Produce(
-        "patient", cluster.bootstrap, TOPIC, Path(), rate=rate, delivery_timeout_ms=60_000, close_seconds=20
-    )
-    load.start(plain, cluster, jvm=_JVM)
-    settings = {"retry.backoff.max.ms": "200"}
-    given_up = Produce(
-        "impatient", cluster.bootstrap, TOPIC, Path(), rate=rate, delivery_timeout_ms=3000, properties=settings
-    )
-    load.start(given_up, cluster, jvm=_JVM)
-    once = Produce("no-retry", cluster.bootstrap, TOPIC, Path(), rate=rate, retries=0, delivery_timeout_ms=5000)
-    return load.start(once, cluster, jvm=_JVM)
+    """The three producers, sending from the same moment on; returns the one that never retries."""
+    plain = Produce("patient", cluster.bootstrap, TOPIC, Path(), rate=rate, start_paused=True, close_seconds=20)
+    asked = [
+        replace(plain, delivery_timeout_ms=60_000),
+        replace(plain, producer="impatient", delivery_timeout_ms=3000),
+        replace(plain, producer="no-retry", delivery_timeout_ms=5000, retries=0),
+    ]
+    started = [load.start(produce, cluster, jvm=_JVM) for produce in asked]
+    for process in started:
+        process.resume()
+    return started[-1]
 
 
 def _story(

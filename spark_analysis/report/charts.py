@@ -25,6 +25,7 @@ _VARIABLES = {
     _MARK: "var(--mark)",
     **{colour: f"var(--s{n})" for n, colour in enumerate(_SERIES)},
 }
+_KINDS, _OTHER = 5, "other outcomes"
 _GOOD, _SECOND = _SERIES[0], _SERIES[1]
 _STYLE: Any = {
     "svg.fonttype": "none",
@@ -121,11 +122,12 @@ def blocks(data: dict[str, Any], name: str) -> str:
 
 
 def fate_names(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Outcomes in the order of drawing: acknowledged first, no answer last, the others by number."""
+    """Outcomes in the order of drawing: acknowledged, then by number; the rarest are drawn as one."""
     totals: dict[str, int] = {}
     for row in rows:
         totals[_fate(row)] = totals.get(_fate(row), 0) + row["records"]
-    return sorted(totals, key=lambda n: (n != "OK", n.startswith(("UNANSWERED", "CLIENT_CLOSED")), -totals[n], n))
+    names = sorted(totals, key=lambda n: (n != "OK", -totals[n], n))
+    return names if len(names) <= _KINDS + 1 else [*names[:_KINDS], _OTHER]
 
 
 def _fate(row: dict[str, Any]) -> str:
@@ -137,20 +139,22 @@ def _fates(axis: Any, rows: Sequence[dict[str, Any]], width: float) -> None:
     size = max((r["bucket"] for r in rows), default=0) + 2
     x = [i * width for i in range(size)]
     bottom = [0.0] * size
+    peak = 0.0
     colours = iter(_SERIES[2:])
     for name in names:
         values = [0.0] * size
         for row in rows:
-            if _fate(row) == name:
+            if _fate(row) == name or (name == _OTHER and _fate(row) not in names):
                 values[row["bucket"]] += row["records"] / width
         colour = _GOOD if name == "OK" else next(colours, _SERIES[-1])
         top = [b + v for b, v in zip(bottom, values, strict=True)]
         # Steps rather than bars: bars leave hairlines between them when the picture is scaled.
         axis.fill_between(x, bottom, top, step="post", color=colour, label=_legend(name), linewidth=0)
         bottom = top
+        peak = max(peak, max(top))
     axis.set_title("what became of the records, by when they were due")
     axis.set_ylabel("records/s")
-    axis.set_ylim(0, max(bottom) * 1.45)
+    axis.set_ylim(0, peak * (1.2 + 0.12 * math.ceil(len(names) / 3)))
     axis.legend(loc="upper left", ncols=3, handlelength=1.2, columnspacing=1.2, borderaxespad=0.1)
 
 
@@ -168,9 +172,9 @@ def _answers(axis: Any, rows: Sequence[dict[str, Any]], width: float, length: fl
     axis.set_title("answers, by when they came")
     axis.set_ylabel("answers/s")
     axis.set_yscale("symlog", linthresh=10)
-    axis.set_ylim(bottom=0)
+    axis.set_ylim(0, axis.get_ylim()[1] * 8)
     axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axis.legend(loc="center left", ncols=2)
+    axis.legend(loc="upper left", ncols=2, borderaxespad=0.1)
 
 
 def _latency(axis: Any, rows: Sequence[dict[str, Any]], width: float) -> None:
@@ -223,7 +227,8 @@ def _mark_labels(axis: Any, data: dict[str, Any]) -> None:
 def _log_ms(axis: Any) -> None:
     axis.set_yscale("log")
     axis.set_ylabel("ms")
-    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=7))
+    low, high = axis.get_ylim()
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 50 * low else (1,), numticks=9))
     axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axis.yaxis.set_minor_formatter(lambda value, _: "")
 

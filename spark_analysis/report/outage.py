@@ -51,7 +51,8 @@ def section(spark: SparkSession, run: Run) -> Section:
     bounds = run.acks.agg(
         F.min("due_ns").alias("first"), F.greatest(F.max("due_ns"), F.max("done_ns")).alias("last")
     ).collect()[0]
-    times = [e["t_ns"] for e in run.events]
+    # Notes (a producer made ready, a topic read back) lie outside of what is drawn.
+    times = [e["t_ns"] for e in run.events if e["kind"] != "note"]
     origin, end = min([bounds["first"], *times]), max([bounds["last"], *times])
     line = timeline.build(run.events, origin, end)
     width_s = timeline.bucket_seconds((end - origin) / 1e9)
@@ -92,6 +93,11 @@ def _segments(spark: SparkSession, run: Run, line: timeline.Timeline, origin: in
     marks = spark.createDataFrame(
         [(run.id, i, t, until) for i, (t, until) in enumerate(zip(starts, untils, strict=True))], _MARKS
     )
+    named: dict[int, list[dict[str, Any]]] = {}
+    for row in rows(outage.refusals_after(run.acks, marks).orderBy(F.desc("records"), "name")):
+        after_s = timeline.seconds(row["first_ns"], starts[row["mark"]])
+        refusal = {"name": row["name"], "records": row["records"], "first_after_s": after_s}
+        named.setdefault(row["mark"], []).append(refusal)
     found = {r["mark"]: r for r in rows(outage.firsts_after(run.acks, marks))}
     # The same questions without the next mark as a limit: a change may take longer to show than the next one to come.
     ever = {r["mark"]: r for r in rows(outage.firsts_after(run.acks, marks.withColumn("until_ns", F.lit(end + 1))))}
@@ -112,7 +118,7 @@ def _segments(spark: SparkSession, run: Run, line: timeline.Timeline, origin: in
                 "until_s": timeline.seconds(untils[i], origin),
                 "acknowledged": here.get("acknowledged", 0),
                 "refused": here.get("refused", 0),
-                "first_refusal": here.get("first_refusal"),
+                "refusals": named.get(i, []),
                 "first_refusal_after_s": after(here, "first_refusal_ns"),
                 "first_ack_after_s": after(later, "first_ack_ns"),
                 "last_ack_after_s": after(here, "last_ack_ns"),
@@ -143,7 +149,8 @@ def _durability(spark: SparkSession, run: Run) -> Section:
         row["reordered"] = late.get(row["producer"], 0)
     settings = {e["data"]["producer"]: e["data"] for e in run.events if (e["kind"], e["name"]) == ("note", "producer")}
     for row in producers:
-        row["acks"] = str(settings.get(row["producer"], {}).get("acks", "?"))
+        asked = str(settings.get(row["producer"], {}).get("acks", "not recorded"))
+        row["acks"] = {"-1": "all", "-2": "min.insync.replicas"}.get(asked, asked)
     data = {
         "state": "not checked" if not read else "checked" if not unchecked else "checked in part",
         "unchecked_topics": unchecked,

@@ -6,6 +6,8 @@ from typing import Any
 
 from spark_analysis.report.blocks import NOT_ENOUGH_SAMPLES
 
+REFUSALS_TOLD = 2
+
 
 def count(number: int) -> str:
     """12345 as 12,345."""
@@ -15,6 +17,13 @@ def count(number: int) -> str:
 def records(number: int) -> str:
     """A number of records."""
     return f"{number:,} record" + ("" if number == 1 else "s")
+
+
+def answers(segment: dict[str, Any]) -> str:
+    """When acknowledgements ended (for a fault) or came (for anything else) after a moment."""
+    fault = segment["kind"] == "fault-begin"
+    value = segment["last_ack_after_s" if fault else "first_ack_after_s"]
+    return "none" if value is None else f"{'last' if fault and segment['refused'] else 'first'} after {seconds(value)}"
 
 
 def milliseconds(us: float | None) -> str:
@@ -63,14 +72,14 @@ def outage_findings(data: dict[str, Any]) -> list[str]:
     for segment in data["segments"]:
         what, refused = segment["label"], segment["refused"]
         if segment["kind"] == "fault-begin":
-            if refused:
-                out.append(
-                    f"With {what} from {seconds(segment['at_s'])} on, the first send was refused after "
-                    f"{seconds(segment['first_refusal_after_s'])} ({segment['first_refusal']}); until the next change "
-                    f"{records(refused)} ended without an acknowledgement."
-                )
-            else:
-                out.append(f"With {what} from {seconds(segment['at_s'])} on, no send was refused.")
+            named = ", ".join(
+                f"{count(r['records'])} {r['name']} (the first after {seconds(r['first_after_s'])})"
+                for r in segment["refusals"][:REFUSALS_TOLD]
+            )
+            others = sum(r["records"] for r in segment["refusals"][REFUSALS_TOLD:])
+            rest = f" and {count(others)} of other kinds" if others else ""
+            told = f"{records(refused)} refused or given up until the next change: {named}{rest}." if refused else ""
+            out.append(f"{what} from {seconds(segment['at_s'])} on: {told or 'no send was refused.'}")
         elif segment["kind"] == "config":
             again = segment["first_ack_after_s"]
             came = "no acknowledgement came after it" if again is None else f"acknowledged again after {seconds(again)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 from pyspark.testing import assertDataFrameEqual
 
-from spark_analysis.report import timeline
+from spark_analysis.report import charts, timeline
 from spark_analysis.tests.generated import MS, SECOND, START, ack, event, frame
 from spark_analysis.transforms import outage
 
@@ -57,9 +57,12 @@ def test_first_answers_after_a_mark(spark: SparkSession) -> None:
     ]
     marks = spark.createDataFrame([("r", 0, START + SECOND, START + 8 * SECOND)], _MARKS)
     (got,) = outage.firsts_after(frame(spark, "acks", rows), marks).collect()
-    assert got["first_refusal_ns"] == START + 2 * SECOND + MS and got["first_refusal"] == "NOT_ENOUGH_RACKS"
+    assert got["first_refusal_ns"] == START + 2 * SECOND + MS
     assert got["first_ack_ns"] == got["last_ack_ns"] == START + 6 * SECOND
     assert (got["acknowledged"], got["refused"]) == (1, 2)
+    named = {r["name"]: r for r in outage.refusals_after(frame(spark, "acks", rows), marks).collect()}
+    assert {n: r["records"] for n, r in named.items()} == {"NOT_ENOUGH_RACKS": 1, "NOT_ENOUGH_REPLICAS": 1}
+    assert named["NOT_ENOUGH_RACKS"]["first_ns"] == START + 2 * SECOND + MS
 
 
 def test_timeline_pairs_faults_and_leaves_an_open_one_to_the_end() -> None:
@@ -91,3 +94,10 @@ def test_timeline_pairs_faults_and_leaves_an_open_one_to_the_end() -> None:
 
 def test_buckets_stay_readable() -> None:
     assert [timeline.bucket_seconds(s) for s in (1, 15, 60, 600)] == [0.1, 0.1, 0.5, 5.0]
+
+
+def test_rare_outcomes_are_drawn_as_one_and_none_is_left_out() -> None:
+    rows = [{"bucket": 0, "outcome": f"E{i}", "cause": "", "records": 10 - i} for i in range(8)]
+    rows.append({"bucket": 0, "outcome": "OK", "cause": "", "records": 1})
+    assert charts.fate_names(rows) == ["OK", "E0", "E1", "E2", "E3", "other outcomes"]
+    assert charts.fate_names(rows[3:]) == ["OK", "E3", "E4", "E5", "E6", "E7"]

@@ -88,10 +88,9 @@ def longest_silence(acks: DataFrame) -> DataFrame:
 def firsts_after(acks: DataFrame, marks: DataFrame) -> DataFrame:
     """What came after each mark (run, mark, t_ns, until_ns): answers with t_ns <= done < until_ns, and their first.
 
-    A refusal is named by its cause where there is one (a batch given up after refusals), else by its result.
+    Without a kind of answer its first and last are null.
     """
     good = F.col("result") == "OK"
-    name = F.when(F.col("cause") != "", F.col("cause")).otherwise(F.col("result"))
     inside = (F.col("done_ns") >= F.col("t_ns")) & (F.col("done_ns") < F.col("until_ns"))
     return (
         acks.where(F.col("done_ns") > 0)
@@ -102,7 +101,6 @@ def firsts_after(acks: DataFrame, marks: DataFrame) -> DataFrame:
             F.min(F.when(good, F.col("done_ns"))).alias("first_ack_ns"),
             F.max(F.when(good, F.col("done_ns"))).alias("last_ack_ns"),
             F.min(F.when(~good, F.col("done_ns"))).alias("first_refusal_ns"),
-            F.min_by(F.when(~good, name), F.when(~good, F.col("done_ns"))).alias("first_refusal"),
             F.count(F.when(good, 1)).alias("acknowledged"),
             F.count(F.when(~good, 1)).alias("refused"),
         )
@@ -113,8 +111,24 @@ def firsts_after(acks: DataFrame, marks: DataFrame) -> DataFrame:
             "first_ack_ns",
             "last_ack_ns",
             "first_refusal_ns",
-            "first_refusal",
             "acknowledged",
             "refused",
         )
+    )
+
+
+def refusals_after(acks: DataFrame, marks: DataFrame) -> DataFrame:
+    """Per mark and name how many records ended without an acknowledgement, and when the first of them did.
+
+    A refusal is named by its cause where there is one (a batch given up after refusals), else by its result.
+    """
+    name = F.when(F.col("cause") != "", F.col("cause")).otherwise(F.col("result"))
+    return (
+        acks.where((F.col("done_ns") > 0) & (F.col("result") != "OK"))
+        .join(F.broadcast(marks), on="run", how="inner")
+        .where((F.col("done_ns") >= F.col("t_ns")) & (F.col("done_ns") < F.col("until_ns")))
+        .withColumn("name", name)
+        .groupBy("run", "mark", "name")
+        .agg(F.count("*").alias("records"), F.min("done_ns").alias("first_ns"))
+        .select("run", "mark", "name", "records", "first_ns")
     )
