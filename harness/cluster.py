@@ -176,7 +176,10 @@ class KafkaCluster:
 
     def pause(self, targets: Targets) -> None:
         """Freezes nodes; their connections stay open. Raises RackspanError if one does not run."""
-        for n in self.select(targets):
+        chosen = self.select(targets)
+        for n in chosen:  # all signals first: a rack hangs at one moment
+            n.signal(signal.SIGSTOP)
+        for n in chosen:
             n.pause()
 
     def resume(self, targets: Targets) -> None:
@@ -236,6 +239,16 @@ class KafkaCluster:
 
         with self.progress.step("all replicas in sync") as seen:
             wait_for("all replicas in sync", in_sync, seconds, seen=seen)
+
+    def wait_healthy(self, seconds: float = READY_SECONDS) -> None:
+        """Waits until all nodes serve and all replicas are in sync. Raises WaitTimeout that says what is not so."""
+
+        def healthy() -> bool | Pending:
+            now = self.status()
+            return now.health == "healthy" or Pending("; ".join(now.reasons))
+
+        with self.progress.step("cluster healthy") as seen:
+            wait_for(f"cluster {self.name} to be healthy", healthy, seconds, seen=seen)
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 

@@ -82,6 +82,12 @@ def claim_block(owner: Path, endpoints: Mapping[int, Iterable[tuple[str, int]]] 
     )
 
 
+def block_owner(block: int) -> Path | None:
+    """The folder that the block is claimed for; None if there is none."""
+    claim = _claims() / str(block)
+    return Path(claim.read_text()) if claim.exists() else None
+
+
 def release_block(owner: Path, block: int) -> None:
     """Gives the block back if `owner` holds it."""
     claim = _claims() / str(block)

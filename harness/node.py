@@ -67,8 +67,12 @@ class KafkaNode:
         return self.marker | self.jvm().tool_environment(self.logs_dir)
 
     def start(self) -> Process:
-        """Starts the process (nothing if it runs already). Raises RackspanError."""
+        """Starts the process (nothing if it runs already). Raises RackspanError, also if it is paused."""
         process, state = self.look()
+        if state is ProcessState.PAUSED:
+            raise RackspanError(
+                f"cannot start {self.name}", seen="it is paused", do=f"let it go on with `rackspan resume {self.name}`"
+            )
         if process is not None and state is not ProcessState.GONE:
             return process
         unset = [part for name in FOREIGN for part in ("-u", name)]
@@ -108,7 +112,7 @@ class KafkaNode:
         wait_gone([self], 20.0, do="see whether it hangs in the kernel: state D in `ps`")
 
     def pause(self) -> None:
-        """Freezes the process: connections stay open and nothing is answered. Raises RackspanError if it does not run."""
+        """Freezes the process: connections stay open, nothing is answered. Raises RackspanError if it does not run."""
         self._must(SIGSTOP, "pause", ProcessState.PAUSED)
 
     def resume(self) -> None:

@@ -14,9 +14,6 @@ from harness.spec import ClusterSpec, parse
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "cluster: starts real Kafka nodes")
-    config.addinivalue_line(
-        "filterwarnings", "ignore:(read|open)_text is deprecated:DeprecationWarning"
-    )  # kafka-python
 
 
 @pytest.fixture
