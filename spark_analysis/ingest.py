@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import DoubleType, IntegerType, LongType, StringType, StructField, StructType
 
 from spark_analysis import schemas
 from spark_analysis.errors import AnalysisError
@@ -25,6 +25,7 @@ BLOCKS = StructType(
         StructField("pair", IntegerType()),
         StructField("begin_ns", LongType()),
         StructField("end_ns", LongType()),
+        StructField("cpu_busy", DoubleType()),
     ]
 )
 
@@ -88,7 +89,7 @@ def blocks(spark: SparkSession, runs: list[Run]) -> DataFrame:
             if event["state"] == "begin":
                 begun[key] = event
             elif key in begun:
-                window = (begun.pop(key)["t_ns"], event["t_ns"])
+                window = (begun.pop(key)["t_ns"], event["t_ns"], data.get("cpu_busy"))
                 rows.append(
                     (run.id, data["producer"], data["mode"], data["role"], data["block"], data["pair"], *window)
                 )

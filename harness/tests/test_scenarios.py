@@ -37,3 +37,9 @@ def test_blocks_are_in_pairs_that_turn_round() -> None:
 def test_modes_are_named_by_what_was_asked_for() -> None:
     assert latency.BASELINE.label == "stock acks=all min.insync.replicas=3"
     assert latency.CANDIDATE.label == "rackspan acks=all min.insync.replicas=2 min.insync.racks=2"
+
+
+def test_busy_share_is_of_the_time_between_two_readings() -> None:
+    assert latency.busy((100, 1000), (175, 1100)) == 0.75
+    first = latency.cpu_ticks()
+    assert 0 < first[0] < first[1] <= latency.cpu_ticks()[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from statistics import median
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -34,7 +35,10 @@ def section(spark: SparkSession, run: Run) -> Section | None:
     ratios = compare.pair_ratios(per_block)
     data: dict[str, Any] = {
         "blocks": [
-            {**{k: b[k] for k in ("block", "pair", "mode", "role")}, "seconds": (b["end_ns"] - b["begin_ns"]) / 1e9}
+            {
+                **{k: b[k] for k in ("block", "pair", "mode", "role", "cpu_busy")},
+                "seconds": (b["end_ns"] - b["begin_ns"]) / 1e9,
+            }
             for b in found
         ],
         "per_block": rows(per_block.drop("run").orderBy("block", "per_thousand")),
@@ -44,6 +48,8 @@ def section(spark: SparkSession, run: Run) -> Section | None:
         "outcomes": rows(outcomes.drop("run").orderBy("role", F.desc("records"))),
         "ratios": rows(ratios.drop("run").orderBy("per_thousand", "pair")),
     }
+    known = [b["cpu_busy"] for b in found if b["cpu_busy"] is not None]
+    data["cpu_busy"] = median(known) if known else None
     data["comparison"] = [_compared(q, data["ratios"]) for q in latency.QUANTILES]
     tables = {
         "block_quantiles": per_block,

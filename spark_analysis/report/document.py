@@ -58,6 +58,8 @@ def _run(spark: SparkSession, run: Run) -> tuple[dict[str, Any], dict[str, DataF
     if paired is not None:
         part["latency"] = paired.data
         part["findings"] = words.latency_findings(paired.data)
+        if paired.data["cpu_busy"] is not None and paired.data["cpu_busy"] >= words.SATURATED:
+            part["warnings"].append(f"{run.id}: {words.machine(paired.data)}")
         return part, paired.tables
     timed = outage.section(spark, run)
     part["outage"] = timed.data

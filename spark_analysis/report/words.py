@@ -7,6 +7,8 @@ from typing import Any
 from spark_analysis.report.blocks import NOT_ENOUGH_SAMPLES
 
 REFUSALS_TOLD = 2
+# Above this share of CPU time in use, waiting for a CPU outweighs the work itself.
+SATURATED = 0.9
 
 
 def count(number: int) -> str:
@@ -111,6 +113,16 @@ def latency_findings(data: dict[str, Any]) -> list[str]:
             f"{milliseconds(values['candidate'])} with {modes['candidate']}. {verdict(row)}"
         )
     return out
+
+
+def machine(data: dict[str, Any]) -> str:
+    """How busy the machine was in the blocks, and what that means for the numbers; empty where it was not recorded."""
+    if data["cpu_busy"] is None:
+        return ""
+    text = f"The machine's CPUs were {data['cpu_busy']:.0%} busy in the median block"
+    if data["cpu_busy"] < SATURATED:
+        return f"{text}."
+    return f"{text}: it was saturated, and these latencies are its queues rather than a property of either mode."
 
 
 def verdict(row: dict[str, Any]) -> str:

@@ -141,7 +141,7 @@ def outage_run(path: Path, **changes: Any) -> Path:
     return folder(path, **{**parts, **changes})
 
 
-def latency_run(path: Path, pairs: int = 2, per_block: int = 12_000, gain: float = 0.8) -> Path:
+def latency_run(path: Path, pairs: int = 2, per_block: int = 12_000, gain: float = 0.8, cpu_busy: float = 0.5) -> Path:
     """Blocks in ABBA order of two modes; the candidate's latencies are ``gain`` times the baseline's."""
     modes = {"baseline": ("stock acks=all min.insync.replicas=3", "s"), "candidate": ("rackspan racks=2", "r")}
     rows, events, at, seq = [], [], 0, {"s": 0, "r": 0}
@@ -158,6 +158,6 @@ def latency_run(path: Path, pairs: int = 2, per_block: int = 12_000, gain: float
             seq[producer] += 1
         events.append(event(at + 100 * MS, "phase", "block", "begin", **data))
         at += (per_block + 100) * MS
-        events.append(event(at, "phase", "block", "end", **data))
+        events.append(event(at, "phase", "block", "end", **data, cpu_busy=cpu_busy))
         at += SECOND
     return folder(path, acks=rows, events=events, kind="latency")

@@ -15,6 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_analysis import cli
+from spark_analysis.report import words
 from spark_analysis.tests.generated import latency_run, outage_run
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -100,7 +101,13 @@ def test_the_latency_comparison_has_the_planted_ratio_and_no_verdict_from_two_pa
     assert (by_quantile[500]["pairs"], by_quantile[500]["verdict"]) == (2, "not enough runs")
     assert by_quantile[999]["verdict"] == "not enough samples"
     assert {p["n"] for p in data["pooled"]} == {24_000}, "warm-up records must not count"
+    assert data["cpu_busy"] == 0.5 and document["warnings"] == []
     assert [b["role"] for b in data["blocks"]] == ["baseline", "candidate", "candidate", "baseline"]
+
+
+@pytest.mark.parametrize(("share", "text"), [(0.5, "50% busy in the median block."), (0.97, "it was saturated")])
+def test_a_saturated_machine_is_told(share: float, text: str) -> None:
+    assert text in words.machine({"cpu_busy": share})
 
 
 def test_tables_are_written_beside_the_page(spark: SparkSession, report: Path, document: dict[str, Any]) -> None:
