@@ -242,6 +242,5 @@ def assert_nothing_left(cluster: KafkaCluster) -> None:
     assert cluster.backend.leftovers(str(cluster.folder)) == []
     assert not cluster.folder.exists()
     listening = [n for n in cluster.plan.listeners if answers(*n)]
-    assert listening == [] or block_owner(cluster.state.block) is not None, (
-        "and no other cluster took the addresses over"
-    )
+    taken_over = block_owner(cluster.state.block) is not None  # by a cluster of somebody else, meanwhile
+    assert listening == [] or taken_over
