@@ -23,7 +23,7 @@ from harness.home import state_home
 from harness.runner.account import HostAccount
 
 CLIENT = "client"
-SLOTS = {"a": 8, "b": 8, "c": 8, CLIENT: 8}
+SLOTS = {"a": 8, "b": 8, "c": 8, CLIENT: 32}
 
 
 class RackCluster(Cluster):  # type: ignore[misc]  # ducktape has no types

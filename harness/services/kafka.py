@@ -31,8 +31,16 @@ LOG_FILES = ("server.log", "controller.log", "state-change.log", "console.log")
 # Error lines of healthy clusters whose nodes are taken away on purpose.
 ALLOWED = (
     Allowed(
-        r"processExpiredBrokerHeartbeat: controller event queue overloaded",
+        r"controller event queue overloaded|Exceptionally slow controller event",
         "the machine gave the controller no time for a while; brokers are fenced by rule, and tests see the ISR",
+    ),
+    Allowed(
+        r"ControllerApis nodeId=\d+\] Unexpected error handling request RequestHeader\(apiKey=CONTROLLER_REGISTRATION",
+        "a controller registers while the quorum elects its leader, is told so, and tries again",
+    ),
+    Allowed(
+        r"RaftManager id=\d+\] Graceful shutdown of RaftClient failed",
+        "all controllers stop together, so that the last leader finds no quorum to hand over to",
     ),
 )
 

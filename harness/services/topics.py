@@ -26,7 +26,7 @@ class Topics:
     """Admin operations against some brokers; each change of a setting becomes an event of the run."""
 
     def __init__(self, bootstrap: str, run: RunFolder | None = None) -> None:
-        self._client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+        self._bootstrap = bootstrap
         self._run = run
 
     def create(self, name: str, assignment: Sequence[Sequence[int]], **settings: object) -> None:
@@ -38,7 +38,8 @@ class Topics:
             replica_assignment=[list(replicas) for replicas in assignment],
             config=config,
         )
-        self._client.create_topics([topic], operation_timeout=SECONDS, request_timeout=SECONDS)[name].result(SECONDS)
+        client = self._client()
+        client.create_topics([topic], operation_timeout=SECONDS, request_timeout=SECONDS)[name].result(SECONDS)
 
     def set(self, topic: str, name: str, value: object) -> None:
         """Sets one setting of a topic. Raises KafkaException with the cluster's own words."""
@@ -53,21 +54,27 @@ class Topics:
     def config(self, topic: str) -> Mapping[str, ConfigEntry]:
         """The settings of a topic in force, with their synonyms."""
         resource = ConfigResource(ResourceType.TOPIC, topic)
-        found: Mapping[str, ConfigEntry] = self._client.describe_configs([resource], request_timeout=SECONDS)[
-            resource
-        ].result(SECONDS)
+        found: Mapping[str, ConfigEntry] = (
+            self._client().describe_configs([resource], request_timeout=SECONDS)[resource].result(SECONDS)
+        )
         return found
 
     def high_watermark(self, topic: str, partition: int = 0) -> int:
         """What consumers can read up to. Raises KafkaException."""
         where = TopicPartition(topic, partition)
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        found = self._client.list_offsets({where: latest}, request_timeout=SECONDS)
+        client = self._client()
+        found = client.list_offsets({where: latest}, request_timeout=SECONDS)
         return int(found[where].result(SECONDS).offset)
+
+    def _client(self) -> AdminClient:
+        # A new one each time: a client goes on asking the broker that was its "controller" when that broker is down.
+        return AdminClient({"bootstrap.servers": self._bootstrap, "log_level": 0})
 
     def _alter(self, resource: ConfigResource, name: str, value: str) -> None:
         resource.add_incremental_config(ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET))
-        self._client.incremental_alter_configs([resource], request_timeout=SECONDS)[resource].result(SECONDS)
+        client = self._client()
+        client.incremental_alter_configs([resource], request_timeout=SECONDS)[resource].result(SECONDS)
 
 
 def _number(value: object) -> object:

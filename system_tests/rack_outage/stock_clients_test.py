@@ -17,7 +17,7 @@ class StockClients(RackTest):
     """kafka-python and librdkafka; both would take an unknown error code for final and lose their records."""
 
     def test_wait_for_racks_as_for_replicas(self) -> None:
-        """Without retries they see NOT_ENOUGH_REPLICAS; with retries they wait and succeed once the value is lowered."""
+        """Without retries they see NOT_ENOUGH_REPLICAS; with retries they wait and succeed once the value is 1."""
         with self.racks(self.spec("a:2,b:1,c:1")) as kafka:
             topics = self.topics(kafka)
             for client in CLIENTS:

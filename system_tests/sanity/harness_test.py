@@ -1,0 +1,73 @@
+"""The harness before anything is tested with it: faults are what they claim, racks are where they were asked for."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+from harness.backends.base import ProcessState
+from harness.errors import RackspanError
+from harness.faults.process import nodes_down
+from harness.faults.rack import rack_down
+from harness.wait import Pending, wait_for
+from system_tests.lib.base import RackTest
+
+
+class Harness(RackTest):
+    """One broker a rack."""
+
+    def test_racks_kill_and_pause(self) -> None:
+        """Racks over the protocol, a kill by a dead pid and a refused connection, a pause by a fenced broker."""
+        with self.racks(self.spec("a:1,b:1,c:1")) as kafka:
+            assert kafka.kafka.view().racks == {1: "a", 2: "b", 3: "c"}
+            b1 = kafka.node("b1")
+            before, state = b1.look()
+            assert before is not None and state is ProcessState.RUNNING and alive(before.pid)
+            assert connects(b1.node.address, b1.node.port) == ""
+
+            with rack_down(kafka.kafka, "b", events=self.run):
+                assert not alive(before.pid), f"process {before.pid} survived its kill"
+                assert connects(b1.node.address, b1.node.port) == "ConnectionRefusedError"
+                wait_for("broker 2 to be fenced", lambda: fenced(kafka.kafka.view().racks), 20)
+            after, state = b1.look()
+            assert after is not None and after != before and state is ProcessState.RUNNING
+            assert kafka.kafka.view().racks == {1: "a", 2: "b", 3: "c"}
+
+            with nodes_down(kafka.kafka, "c1", how="pause", events=self.run):
+                c1 = kafka.node("c1")
+                assert c1.look()[1] is ProcessState.PAUSED
+                assert connects(c1.node.address, c1.node.port) == "", "the kernel accepts for a frozen process"
+                wait_for("broker 3 to be fenced", lambda: fenced(kafka.kafka.view().racks, 3), 20)
+            wait_for("broker 3 to be back", lambda: 3 in kafka.kafka.view().racks, 20)
+
+    def test_a_node_that_fails_is_named(self) -> None:
+        """A cluster that cannot start says which node failed and why, and its logs are at hand."""
+        spec = self.spec("a:1", broker={"num.io.threads": "none"})
+        try:
+            with self.racks(spec):
+                raise AssertionError("the cluster started with a setting that is no number")
+        except RackspanError as e:
+            assert e.what == "a1 (rack a) ended while it was starting", e.what
+            assert "Invalid value none for configuration num.io.threads: Not a number of type INT" in e.seen, e.seen
+
+
+def alive(pid: int) -> bool:
+    """Whether there is a process of that id that has not ended; one that nobody has reaped yet has."""
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return False
+
+
+def connects(address: str, port: int) -> str:
+    """An empty text if a connection is accepted, else the name of what came instead."""
+    try:
+        socket.create_connection((address, port), timeout=2).close()
+    except OSError as e:
+        return type(e).__name__
+    return ""
+
+
+def fenced(racks: dict[int, str], broker: int = 2) -> bool | Pending:
+    """Whether the cluster counts the broker out."""
+    return broker not in racks or Pending(f"brokers {sorted(racks)}")
