@@ -20,7 +20,7 @@ from harness.scenarios.latency import run_latency
 from harness.scenarios.outage import run_outage
 
 # The six tests of the proposal's plan, and no more: `rackspan test` runs the rest.
-PLAN = "system_tests/suites/outage_plan.yml"
+PLAN = "system_tests/suites/plan.yml"
 
 
 def run(
