@@ -33,7 +33,7 @@ from harness.wait import Pending, wait_for
 T = TypeVar("T")
 Targets = str | Iterable[str]
 
-READY_SECONDS = 60.0
+READY_SECONDS = 120.0
 STOP_SECONDS = 40.0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -9,6 +10,9 @@ import socket
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+
+import docker
+import docker.errors
 
 from harness.dist import KINDS, find
 from harness.errors import RackspanError
@@ -32,7 +36,8 @@ class Check:
 
 def examine() -> list[Check]:
     """Looks at everything; never raises."""
-    return [_java(), _commands(), _loopback(), _cores(), _memory(), _disk(), *(_distribution(kind) for kind in KINDS)]
+    own = [_java(), _commands(), _loopback(), _cores(), _memory(), _disk()]
+    return [*own, *(_distribution(kind) for kind in KINDS), _docker()]
 
 
 def _java() -> Check:
@@ -90,6 +95,15 @@ def _distribution(kind: str) -> Check:
         return Check(f"distribution {kind}", True, False, find(kind).version, f"clusters of {kind}")
     except RackspanError as e:
         return Check(f"distribution {kind}", False, False, f"{e.brief}; {e.do}", f"clusters of {kind}")
+
+
+def _docker() -> Check:
+    try:
+        with contextlib.closing(docker.from_env(timeout=5)) as engine:
+            version = engine.version()["Version"]
+    except docker.errors.DockerException as e:
+        return Check("docker engine", False, False, " ".join(str(e).split())[:120], "clusters in containers (to come)")
+    return Check("docker engine", True, False, f"version {version}", "clusters in containers (to come)")
 
 
 def _lines(path: str) -> list[str]:

@@ -92,6 +92,14 @@ def test_doctor_without_java(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert "missing" in row and "No such file or directory" in row and "not: everything" in row
 
 
+def test_doctor_without_docker(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.77.250.250:1")
+    ran = rackspan("doctor", "-o", "json", home=home)
+    assert ran.returncode == 0, "nothing needs an engine yet"
+    (engine,) = (c for c in json.loads(ran.stdout) if c["name"] == "docker engine")
+    assert not engine["ok"] and "127.77.250.250" in engine["seen"]
+
+
 def test_schema_is_json(home: Path) -> None:
     assert json.loads(rackspan("up", "--schema", home=home).stdout)["title"] == "ClusterSpec"
 
