@@ -64,8 +64,8 @@ def durability(data: dict[str, Any]) -> str:
         return "Whether acknowledged records were lost was not checked: the topic was not read back to its end."
     part = f" (not checked: {', '.join(data['unchecked_topics'])})" if data["unchecked_topics"] else ""
     if totals["lost"]:
-        return f"{totals['lost']:,} of {records(totals['acknowledged'])} acknowledged were LOST{part}."
-    return f"None of {records(totals['acknowledged'])} acknowledged was lost{part}."
+        return f"LOST: {count(totals['lost'])} of the {count(totals['acknowledged'])} acknowledged records{part}."
+    return f"None of the {count(totals['acknowledged'])} acknowledged records was lost{part}."
 
 
 def outage_findings(data: dict[str, Any]) -> list[str]:
@@ -80,8 +80,8 @@ def outage_findings(data: dict[str, Any]) -> list[str]:
             )
             others = sum(r["records"] for r in segment["refusals"][REFUSALS_TOLD:])
             rest = f" and {count(others)} of other kinds" if others else ""
-            told = f"{records(refused)} refused or given up until the next change: {named}{rest}." if refused else ""
-            out.append(f"{what} from {seconds(segment['at_s'])} on: {told or 'no send was refused.'}")
+            told = f"sends refused or given up until the next change: {count(refused)}, of these {named}{rest}"
+            out.append(f"With {what} from {seconds(segment['at_s'])} on, {told if refused else 'no send was refused'}.")
         elif segment["kind"] == "config":
             again = segment["first_ack_after_s"]
             came = "no acknowledgement came after it" if again is None else f"acknowledged again after {seconds(again)}"

@@ -72,9 +72,9 @@ class Text(HTMLParser):
 def test_the_outage_is_told_with_its_numbers(document: dict[str, Any]) -> None:
     run = document["runs"][0]
     assert run["findings"] == [
-        "1 of 1,100 records acknowledged were LOST.",
-        "rack b down from 10.00 s on: 400 records refused or given up until the next change: 400 NOT_ENOUGH_RACKS (the "
-        "first after 2.00 s).",
+        "LOST: 1 of the 1,100 acknowledged records.",
+        "With rack b down from 10.00 s on, sends refused or given up until the next change: 400, of these 400 "
+        "NOT_ENOUGH_RACKS (the first after 2.00 s).",
         "min.insync.racks 2 → 1: acknowledged again after 0.50 s, 200 records acknowledged until the next change.",
         "min.insync.racks 1 → 2: 150 records acknowledged until the next change.",
         "Every replica was in sync again 2.00 s after the fault was mended.",
