@@ -1,0 +1,83 @@
+"""Stages: what is counted as passed and failed, and that a failure stops nothing but shows."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness import stages
+from harness.cli import report
+from harness.errors import RackspanError
+from harness.progress import Progress
+from harness.stages import Stage, Tally
+
+JUNIT = '<testsuites><testsuite tests="{}" failures="{}" errors="0" skipped="{}"/></testsuites>'
+
+
+class Told(Progress):
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def _writes(folder: Path, *counts: int, code: int = 0) -> list[str]:
+    text = f"import pathlib, sys; p = pathlib.Path({str(folder)!r}); p.mkdir(); print('at work'); "
+    text += f"(p / 'r.xml').write_text({JUNIT.format(*counts)!r}); sys.exit({code})"
+    return [sys.executable, "-c", text]
+
+
+def test_counts_are_summed_and_a_failure_does_not_stop_the_rest(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    told = Told()
+    wanted = [
+        Stage("bad one", _writes(one, 5, 2, 1, code=1), one),
+        Stage("good two", _writes(two, 3, 0, 0), two),
+        Stage("plain", [sys.executable, "-c", "pass"]),
+        Stage("broken", [sys.executable, "-c", "print('the reason'); raise SystemExit(3)"]),
+    ]
+    tally = stages.run(wanted, tmp_path / "logs", told)
+    assert tally == Tally(passed=2 + 3 + 1, failed=2 + 0 + 0 + 1, skipped=1)
+    assert str(tally) == "6 passed, 3 failed, 1 skipped"
+    assert any("broken failed, exit code 3" in n and "the reason" in n for n in told.notes)
+    assert "at work" in (tmp_path / "logs" / "bad-one.log").read_text()
+
+
+def test_a_stage_that_leaves_no_results_has_failed(tmp_path: Path) -> None:
+    told = Told()
+    stage = Stage("silent", [sys.executable, "-c", "pass"], tmp_path / "nothing")
+    assert stages.run([stage], tmp_path / "logs", told) == Tally(failed=1)
+    assert any("silent left no results" in n for n in told.notes)
+
+
+def test_a_program_that_dies_without_a_failed_test_has_failed(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    stage = Stage("dies", _writes(folder, 4, 0, 0, code=9), folder)
+    assert stages.run([stage], tmp_path / "logs", Told()) == Tally(passed=4, failed=1)
+
+
+def test_old_results_and_links_do_not_count(tmp_path: Path) -> None:
+    (tmp_path / "session").mkdir()
+    (tmp_path / "session" / "r.xml").write_text(JUNIT.format(2, 0, 0))
+    (tmp_path / "latest").symlink_to("session")
+    assert stages.count(tmp_path) == Tally(passed=2)
+    assert stages.count(tmp_path, since=(tmp_path / "session" / "r.xml").stat().st_mtime + 1) == Tally()
+
+
+def test_report_takes_the_newest_run_of_each_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "runs_folder", lambda: tmp_path)
+    with pytest.raises(RackspanError, match="there is no run to report on"):
+        report.newest()
+    for name in ("20260101T000000Z-outage", "20260102T000000Z-outage", "20260101T000000Z-latency"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "manifest.json").touch()
+    assert {p.name for p in report.newest()} == {"20260102T000000Z-outage", "20260101T000000Z-latency"}
+
+
+def test_what_the_analysis_refuses_is_told(tmp_path: Path) -> None:
+    with pytest.raises(RackspanError, match="the analysis failed") as e:
+        report.write([tmp_path], tmp_path / "out", Progress())
+    assert str(tmp_path) in e.value.seen
