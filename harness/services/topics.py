@@ -54,9 +54,9 @@ class Topics:
     def config(self, topic: str) -> Mapping[str, ConfigEntry]:
         """The settings of a topic in force, with their synonyms."""
         resource = ConfigResource(ResourceType.TOPIC, topic)
-        found: Mapping[str, ConfigEntry] = (
-            self._client().describe_configs([resource], request_timeout=SECONDS)[resource].result(SECONDS)
-        )
+        client = self._client()
+        answer = client.describe_configs([resource], request_timeout=SECONDS)
+        found: Mapping[str, ConfigEntry] = answer[resource].result(SECONDS)
         return found
 
     def high_watermark(self, topic: str, partition: int = 0) -> int:
