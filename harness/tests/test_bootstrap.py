@@ -1,0 +1,52 @@
+"""The bootstrap script names what is missing; it never half-installs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.errors import Exit
+from harness.home import project_root
+
+_ALL = ("bash", "readlink", "dirname", "id", "grep", "mktemp", "tail", "sha256sum", "cat", "tr")
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """A PATH with only what every Debian has, and a user who is not root."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in _ALL:
+        for place in ("/usr/bin", "/bin"):
+            if Path(place, name).exists():
+                (folder / name).symlink_to(Path(place, name))
+                break
+    (folder / "id").unlink()
+    (folder / "id").write_text("#!/bin/bash\necho 1000\n")
+    (folder / "id").chmod(0o755)
+    return folder
+
+
+def _run(path: Path) -> subprocess.CompletedProcess[str]:
+    env = {"PATH": str(path), "HOME": os.environ["HOME"]}
+    return subprocess.run(
+        [str(project_root() / "rackspan"), "ls"], env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_what_is_missing_is_named_exactly(bare: Path) -> None:
+    done = _run(bare)
+    assert done.returncode == Exit.ENVIRONMENT
+    first, second = done.stderr.splitlines()
+    assert first.startswith("missing on this machine: python3 python3-venv python3-dev gcc ")
+    assert "gradle" in first and "git" in first
+    assert second.startswith("install them (Debian, Ubuntu: sudo apt-get install python3 ")
+
+
+def test_an_old_python_does_not_count(bare: Path) -> None:
+    (bare / "python3").write_text("#!/bin/bash\nexit 1\n")
+    (bare / "python3").chmod(0o755)
+    assert "missing on this machine: python3 " in _run(bare).stderr
