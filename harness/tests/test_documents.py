@@ -17,12 +17,12 @@ pytestmark = [pytest.mark.documents, pytest.mark.cluster]
 
 DOCUMENTS = sorted(
     p
-    for pattern in ("README.md", "docs/*.md", "*/README.md", "kafka-patch/src/test/README.md")
+    for pattern in ("README.md", "docs/*.md", "[!.]*/README.md", "kafka-patch/src/test/README.md")
     for p in project_root().glob(pattern)
 )
-_COMMAND = re.compile(r"(?:\./rackspan|bin/[a-z-]+\.sh|python -m|gradle|spark-submit) ?\S")
-# Run by what runs this test, or needing machines that are not here.
-ELSEWHERE = {"./rackspan test": "it is what runs this test"}
+_COMMAND = re.compile(r"(?:\./rackspan|bin/[a-z-]+\.sh|python -m|gradle|spark-submit) \S")
+# What runs this test, and a stage of it.
+ELSEWHERE = ("./rackspan test", "python -m pytest spark_analysis")
 
 
 def commands(text: str) -> list[str]:
@@ -81,6 +81,6 @@ def test_commands_of(document: Path, environment: dict[str, str]) -> None:
 
 
 def test_commands_are_found_and_others_left_alone() -> None:
-    text = "Use `bin/kafka-topics.sh --list` or `x.y`.\n\n    ./rackspan up\n    int x;\n\n"
+    text = "Use `bin/kafka-topics.sh --list` or `x.y`, in `gradle/x`.\n\n    ./rackspan up\n    int x;\n\n"
     text += "```\n$ gradle dist\n```\n`./rackspan test ...`\n"
     assert commands(text) == ["bin/kafka-topics.sh --list", "./rackspan up", "gradle dist"]
