@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +23,9 @@ from typing import Any
 from harness.errors import Exit, RackspanError, usage_error
 from harness.home import project_root
 from harness.progress import Progress
+from harness.runner.lifeline import children, end_with_parent
 from harness.services.kafka import remove_abandoned
+from harness.wait import wait_for
 
 CLUSTER = "harness.runner.cluster.RackCluster"
 _ENDED = re.compile(r"RunnerClient: (\S+\.\w+\.\w+\S*): (PASS|FAIL|FLAKY|IGNORE)")
@@ -137,6 +139,7 @@ def _run(command: Sequence[str], log: Path, progress: Progress) -> int:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
+            preexec_fn=_begin,
         )
         try:
             assert process.stdout is not None
@@ -151,6 +154,15 @@ def _run(command: Sequence[str], log: Path, progress: Progress) -> int:
             raise
 
 
+def _begin() -> None:
+    """Runs in ducktape's process before it is ducktape.
+
+    A shell switches SIGINT off in what it runs in the background, but ducktape's tests end themselves with it.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end_with_parent(signal.SIGKILL)
+
+
 def _tell(line: str, began: dict[str, float], progress: Progress) -> None:
     if begun := _BEGUN.search(line):
         began[begun[1]] = time.monotonic()
@@ -160,12 +172,14 @@ def _tell(line: str, began: dict[str, float], progress: Progress) -> None:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    process.terminate()
-    try:
-        process.wait(60)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    """Lets the running tests tear down, then ends ducktape, which itself would kill them or wait for half an hour."""
+    for pid in children(process.pid):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+    with suppress(RackspanError):
+        wait_for("tests to tear down", lambda: not children(process.pid), 60)
+    process.kill()
+    process.wait()
 
 
 @contextmanager

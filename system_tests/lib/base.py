@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from ducktape.tests.test_context import TestContext
 from harness.dist import Distribution, find
 from harness.load.command import Produce
 from harness.results import RunFolder
+from harness.runner.lifeline import end_with_parent
 from harness.services.kafka import KafkaRacks
 from harness.services.load import Acks, LoadService, Row
 from harness.services.logs import Allowed
@@ -33,6 +35,7 @@ class RackTest(Test):
 
     def setup(self) -> None:
         """Makes the run folder of this test inside its results folder."""
+        end_with_parent(signal.SIGTERM)  # a killed session: the test tears down what it has
         self.folder = Path(TestContext.results_dir(self.test_context, self.test_context.test_index))
         name = f"{self.test_context.cls.__name__}.{self.test_context.function.__name__}"
         self.run = RunFolder.create(self.folder / "runs", name, kind="outage")

@@ -11,8 +11,8 @@ from system_tests.lib import expect
 from system_tests.lib.base import RackTest
 
 OWN = (
-    "Invalid value 2 for configuration min.insync.racks: Broker 3 has no broker.rack, so its replicas would count for no "
-    "rack of their own. Set broker.rack on this broker, or set min.insync.racks to 1."
+    "Invalid value 2 for configuration min.insync.racks: Broker 3 has no broker.rack, so its replicas would count for "
+    "no rack of their own. Set broker.rack on this broker, or set min.insync.racks to 1."
 )
 CHANGE = (
     "brokers [3] have no broker.rack. Set broker.rack on every broker and restart it, or unregister brokers that "
@@ -38,7 +38,9 @@ class NoRack(RackTest):
             c1.host.write(c1.properties_file, without + "min.insync.racks=2\n")
             code, printed = run_to_its_end(c1)
             assert code == 1, f"exit code {code}"
-            assert f"ConfigException: {OWN}" in printed and "ERROR Exiting Kafka due to fatal exception" in printed, printed[-2000:]
+            assert f"ConfigException: {OWN}" in printed and "ERROR Exiting Kafka due to fatal exception" in printed, (
+                printed[-2000:]
+            )
 
             c1.host.write(c1.properties_file, without)
             kafka.kafka.start("c1")

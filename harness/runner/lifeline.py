@@ -1,0 +1,26 @@
+"""Processes and their parents: who is whose, and ending when the parent is gone, however it went."""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+
+
+def end_with_parent(number: signal.Signals) -> None:
+    """Asks the kernel to send this process that signal when its parent ends."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(number))
+
+
+def children(parent: int) -> list[int]:
+    """Processes whose parent that is and that have not ended."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, ppid = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[:2]
+            if int(ppid) == parent and state not in "ZX":
+                found.append(int(stat.parent.name))
+    return found
