@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from spark_analysis.errors import FAILED, OK, AnalysisError
 from spark_analysis.ingest import read_runs
 from spark_analysis.report import document as documents
-from spark_analysis.report.render import page
+from spark_analysis.report.render import page, pictures
 from spark_analysis.session import session
 
 
@@ -62,6 +62,9 @@ def write_report(paths: list[Path], out: Path, master: str | None = None) -> Pat
         _write_table(frame, out / "tables" / name)
     _write_aside(out / "report.json", json.dumps(_plain(document), indent=1) + "\n")
     tell("drawing")
+    (out / "pictures").mkdir(exist_ok=True)
+    for name, svg in pictures(document).items():
+        _write_aside(out / "pictures" / name, svg)
     _write_aside(out / "report.html", page(document))
     tell("done")
     return out / "report.html"

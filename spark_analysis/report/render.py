@@ -32,18 +32,26 @@ def page(document: dict[str, Any]) -> str:
         outcome=words.outcome,
         pretty=lambda value: json.dumps(value, indent=2, default=str),
     )
-    pictures = {run["run_id"]: _pictures(run) for run in document["runs"]}
+    pictures = {run["run_id"]: {k: Markup(v) for k, v in _pictures(run).items()} for run in document["runs"]}
     return environment.get_template("report.html.j2").render(document=document, pictures=pictures, words=words)
 
 
-def _pictures(run: dict[str, Any]) -> dict[str, Markup]:
+def pictures(document: dict[str, Any]) -> dict[str, str]:
+    """File name -> SVG text of every picture of the page, each with the page's colours and background."""
+    css = (_TEMPLATES / "report.css").read_text(encoding="utf-8")
+    colours = css[: css.index("* {")].replace("color-scheme: light dark;", "background: var(--paper);")
+    return {
+        f"{run['run_id']}-{name}.svg": svg.replace("<defs>", f"<style>{colours}</style><defs>", 1)
+        for run in document["runs"]
+        for name, svg in _pictures(run).items()
+    }
+
+
+def _pictures(run: dict[str, Any]) -> dict[str, str]:
+    """The SVG text is made here from numbers and escaped labels, not taken from the run."""
     name = run["run_id"]
-    # The SVG text is made here from numbers and escaped labels, not taken from the run.
     if run["outage"]:
-        return {"outage": Markup(charts.outage(run["outage"], name))}
+        return {"outage": charts.outage(run["outage"], name)}
     if run["latency"]:
-        return {
-            "nines": Markup(charts.nines(run["latency"], name)),
-            "blocks": Markup(charts.blocks(run["latency"], name)),
-        }
+        return {"nines": charts.nines(run["latency"], name), "blocks": charts.blocks(run["latency"], name)}
     return {}

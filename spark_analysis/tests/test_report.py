@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -145,6 +146,15 @@ def test_pictures_follow_the_look_of_the_page(html: str) -> None:
     ids = [a["id"] for _, a in page.tags if "id" in a]
     assert len(ids) == len(set(ids)), "two pictures share an id"
     assert "prefers-color-scheme: dark" in html and "@media print" in html
+
+
+def test_pictures_stand_alone_too(report: Path) -> None:
+    files = sorted((report / "pictures").glob("*.svg"))
+    assert [f.name.rpartition("-")[2] for f in files] == ["blocks.svg", "nines.svg", "outage.svg"]
+    for file in files:
+        used = set(re.findall(r"var\((--\w+)\)", file.read_text()))
+        defined = set(re.findall(r"(--\w+):", file.read_text()))
+        assert ElementTree.parse(file).getroot().tag.endswith("svg") and used and used <= defined
 
 
 def test_nothing_to_read_is_a_failure_that_names_every_folder(
