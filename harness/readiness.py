@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from harness.admin import View
+from harness.admin import View, answers
 from harness.backends.base import ProcessState
 from harness.errors import RackspanError
 from harness.node import KafkaNode
@@ -29,6 +29,10 @@ def ready(chosen: Sequence[KafkaNode], look: Callable[[], View]) -> bool | Pendi
     for n in chosen:
         if n.look()[1] is ProcessState.GONE:
             raise NodeFailed(n)
+    # A broker listens only once it has registered anew. Until then the cluster may still count its former life.
+    deaf = [n.name for n in chosen if n.node.role == "broker" and not answers(n.node.address, n.node.port)]
+    if deaf:
+        return Pending(f"not listening: {', '.join(deaf)}")
     view = look()
     if view.leader < 0:
         return Pending("the controllers have no leader")

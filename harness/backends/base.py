@@ -191,7 +191,9 @@ def exports(env: Mapping[str, str] | None) -> str:
 def state_from_stat(stat: str, process: Process) -> ProcessState:
     """State of a process from the text of /proc/PID/stat."""
     fields = stat.rpartition(")")[2].split()
-    if len(fields) < 20 or int(fields[19]) != process.started or fields[0] in "ZX":
+    if len(fields) < 20 or int(fields[19]) != process.started:
+        return ProcessState.GONE
+    if fields[0] in "ZX" and int(fields[17]) <= 1:  # else its first thread has ended, but others still hold its ports
         return ProcessState.GONE
     return ProcessState.PAUSED if fields[0] in "Tt" else ProcessState.RUNNING
 
