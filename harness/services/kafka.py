@@ -164,15 +164,6 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
         wanted = "all replicas" if replicas is None else str(sorted(replicas))
         wait_for(f"the ISR of {topic} to be {wanted}", probe, seconds)
 
-    def wait_listening(self, targets: str, seconds: float = READY_SECONDS) -> None:
-        """Waits until nodes accept connections. Raises WaitTimeout."""
-
-        def probe() -> bool | Pending:
-            deaf = [n.name for n in self.kafka.select(targets) if not answers(n.node.address, n.node.port)]
-            return Pending(f"no answer from {', '.join(deaf)}") if deaf else True
-
-        wait_for(f"{targets} to accept connections", probe, seconds)
-
     def tool(self, script: str, *args: str, seconds: float = 60.0) -> str:
         """Output of one of Kafka's own tools, run on the first running broker's host. Raises RackspanError."""
         done = self.try_tool(script, *args, seconds=seconds)

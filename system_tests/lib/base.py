@@ -29,6 +29,9 @@ from harness.wait import Pending, wait_for
 # Function tests: small nodes that start fast.
 HEAP = {"broker": "256m", "controller": "128m"}
 
+# For tests whose nodes are only stopped in order, which the cluster knows at once: a busy machine is then no outage.
+PATIENT = {"broker.session.timeout.ms": 9000, "replica.lag.time.max.ms": 10000}
+
 
 class RackTest(Test):
     """Base of the tests. A distribution other than the default can be named in the globals of the session."""

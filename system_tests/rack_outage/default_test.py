@@ -11,7 +11,7 @@ from harness.services.metrics import Sample, total
 from harness.services.segments import stored
 from harness.services.topics import Topics
 from system_tests.lib import expect
-from system_tests.lib.base import RackTest
+from system_tests.lib.base import PATIENT, RackTest
 
 # Values that must be equal on both: replication, what is refused, what is written.
 COMPARED = (
@@ -40,7 +40,7 @@ class DefaultAsStock(RackTest):
     def workload(self, kind: str) -> dict[str, Any]:
         """What was seen after each step, in terms that must not depend on the distribution."""
         seen: dict[str, Any] = {}
-        spec = self.spec("a:1,b:1,c:1", distribution=kind)
+        spec = self.spec("a:1,b:1,c:1", settings=PATIENT, distribution=kind)
         with self.racks(spec, [expect.REPLICAS_REFUSED]) as kafka, self.run.phase(kind):
             topics = self.topics(kafka)
             topics.create("t", [[1, 2, 3]], min_insync_replicas=2)

@@ -8,7 +8,7 @@ from harness.services.logs import Allowed
 from harness.services.segments import end_offset
 from harness.wait import Pending, wait_for
 from system_tests.lib import expect
-from system_tests.lib.base import RackTest
+from system_tests.lib.base import PATIENT, RackTest
 
 OWN = (
     "Invalid value 2 for configuration min.insync.racks: Broker 3 has no broker.rack, so its replicas would count for "
@@ -27,7 +27,7 @@ class NoRack(RackTest):
 
     def test_refuses_to_start_and_to_be_raised(self) -> None:
         """The process ends with a code other than 0 and says what is wrong; so do changes while such a broker is in."""
-        with self.racks(self.spec("a:1,b:1,c:1"), [EXITS, expect.CHANGE_REFUSED]) as kafka:
+        with self.racks(self.spec("a:1,b:1,c:1", settings=PATIENT), [EXITS, expect.CHANGE_REFUSED]) as kafka:
             topics = self.topics(kafka)
             topics.create("t", [[1, 2, 3]], min_insync_racks=2)
             kafka.kafka.stop("c1")

@@ -7,7 +7,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from harness.faults.process import nodes_down
 from harness.services.kafka import KafkaRacks
 from system_tests.lib import expect
-from system_tests.lib.base import RackTest
+from system_tests.lib.base import PATIENT, RackTest
 
 NAME = "min.insync.racks"
 REFUSED_VALUES = {
@@ -22,7 +22,7 @@ class Settings(RackTest):
 
     def test_values_and_levels(self) -> None:
         """Bad values are refused with exact words, a value above the racks only warns, one broker alone has none."""
-        with self.racks(self.spec("a:1,b:1,c:1"), [expect.CHANGE_REFUSED]) as kafka:
+        with self.racks(self.spec("a:1,b:1,c:1", settings=PATIENT), [expect.CHANGE_REFUSED]) as kafka:
             topics = self.topics(kafka)
             topics.create("t", [[1, 2, 3]])
             for value, text in REFUSED_VALUES.items():
@@ -49,7 +49,9 @@ class Settings(RackTest):
 
     def test_cluster_default_covers_internal_topics(self) -> None:
         """Topics without a value follow the default; with too few racks a commit of offsets waits, as it must."""
-        with self.racks(self.spec("a:1,b:1,c:1", broker={"offsets.commit.timeout.ms": 1500})) as kafka:
+        with self.racks(
+            self.spec("a:1,b:1,c:1", settings=PATIENT, broker={"offsets.commit.timeout.ms": 1500})
+        ) as kafka:
             topics = self.topics(kafka)
             topics.create("follows", [[1, 2, 3]])
             topics.create("own", [[1, 2, 3]], min_insync_racks=2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.services.metrics import total
 from system_tests.lib import expect
-from system_tests.lib.base import RackTest
+from system_tests.lib.base import PATIENT, RackTest
 
 
 class SpanningIsr(RackTest):
@@ -12,7 +12,7 @@ class SpanningIsr(RackTest):
 
     def test_acknowledged_when_isr_spans(self) -> None:
         """Two racks asked for and two spanned, three of three, and one of three spare."""
-        with self.racks(self.spec("a:1,b:1,c:1")) as kafka:
+        with self.racks(self.spec("a:1,b:1,c:1", settings=PATIENT)) as kafka:
             topics = self.topics(kafka)
             topics.create("two", [[1, 2], [2, 3]], min_insync_replicas=2, min_insync_racks=2)
             topics.create("three", [[1, 2, 3]], min_insync_replicas=2, min_insync_racks=3)

@@ -6,7 +6,7 @@ from harness.faults.process import nodes_down
 from harness.services.metrics import total
 from harness.services.segments import end_offset
 from system_tests.lib import expect
-from system_tests.lib.base import RackTest
+from system_tests.lib.base import PATIENT, RackTest
 
 
 class Thresholds(RackTest):
@@ -14,7 +14,7 @@ class Thresholds(RackTest):
 
     def test_each_threshold_refuses_by_itself(self) -> None:
         """Racks short, replicas short, both short, both met."""
-        with self.racks(self.spec("a:2,b:1,c:1"), [expect.REPLICAS_REFUSED]) as kafka:
+        with self.racks(self.spec("a:2,b:1,c:1", settings=PATIENT), [expect.REPLICAS_REFUSED]) as kafka:
             topics = self.topics(kafka)
             topics.create("racks-short", [[1, 2, 3]], min_insync_replicas=2, min_insync_racks=2)
             topics.create("replicas-short", [[1, 3, 4]], min_insync_replicas=3, min_insync_racks=2)

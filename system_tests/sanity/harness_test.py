@@ -33,6 +33,11 @@ class Harness(RackTest):
             assert after is not None and after != before and state is ProcessState.RUNNING
             assert kafka.kafka.view().racks == {1: "a", 2: "b", 3: "c"}
 
+            # At once again: the cluster still counts broker 2's former life when its new one begins.
+            kafka.kafka.kill("b1")
+            kafka.kafka.start("b1")
+            assert connects(b1.node.address, b1.node.port) == ""
+
             with nodes_down(kafka.kafka, "c1", how="pause", events=self.run):
                 c1 = kafka.node("c1")
                 assert c1.look()[1] is ProcessState.PAUSED
