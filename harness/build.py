@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 
 from harness.errors import RackspanError, environment_error
 from harness.home import locked_wait, project_root
+from harness.program import run
 from harness.progress import Progress
 
 TASKS = ("dist", "stockDist", "loadClient")
@@ -27,26 +27,15 @@ def gradle(tasks: Sequence[str], label: str, progress: Progress) -> str:
             do="install it: apt-get install gradle, or run ./rackspan as root",
         )
     command = [program, "--no-daemon", "-q", f"-Ppython={sys.executable}", *tasks]
-    last: list[str] = []
     with locked_wait(project_root() / "build" / ".lock"), progress.step(label) as seen:
-        with subprocess.Popen(
-            command,
-            cwd=project_root(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            stdin=subprocess.DEVNULL,
-            text=True,
-        ) as process:
-            assert process.stderr is not None and process.stdout is not None
-            for line in process.stderr:
-                last.append(line.rstrip())
-                seen(line.strip())
-            printed = process.stdout.read()
-        if process.returncode:
+        done = run(command, seen)
+        if done.code:
             raise RackspanError(
-                f"gradle {' '.join(tasks)} failed", seen="\n".join(last[-40:]), do="mend what it names and run it again"
+                f"gradle {' '.join(tasks)} failed",
+                seen="\n".join(done.told[-40:]),
+                do="mend what it names and run it again",
             )
-    return printed
+    return done.printed
 
 
 def build(progress: Progress) -> None:

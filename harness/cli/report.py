@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +11,7 @@ import typer
 from harness.cli.output import Ticks, out
 from harness.errors import RackspanError, usage_error
 from harness.home import project_root
+from harness.program import run
 from harness.progress import Progress
 
 PAGE = "report.html"
@@ -49,29 +48,15 @@ def newest() -> list[Path]:
 def write(runs: list[Path], to: Path, progress: Progress) -> Path:
     """Runs the analysis on run folders and returns the page's path. Raises RackspanError with what it said."""
     command = [sys.executable, "-m", "spark_analysis", "report", *map(str, runs), "--out", str(to)]
-    told: list[str] = []
-    with (
-        progress.step(f"report on {len(runs)} run(s), by PySpark") as seen,
-        subprocess.Popen(
-            command,
-            cwd=project_root(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            env={**os.environ, "PYSPARK_PYTHON": sys.executable},
-        ) as process,
-    ):
-        assert process.stderr is not None and process.stdout is not None
-        for line in process.stderr:
-            told.append(line.rstrip())
-            seen(line.strip())
-        page = process.stdout.read().strip()
-        if process.wait():
+    with progress.step(f"report on {len(runs)} run(s), by PySpark") as seen:
+        done = run(command, seen, {"PYSPARK_PYTHON": sys.executable})
+        if done.code:
             raise RackspanError(
-                "the analysis failed", seen="\n".join(told[-20:]) or "nothing", do="give run folders that are whole"
+                "the analysis failed",
+                seen="\n".join(done.told[-20:]) or "nothing",
+                do="give run folders that are whole",
             )
-    for line in told:
+    for line in done.told:
         if "left out" in line:
             progress.note(line)
-    return Path(page)
+    return Path(done.printed.strip())

@@ -1,0 +1,42 @@
+"""Building through Gradle: what a person is told when it does not work."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness import program
+from harness.build import gradle
+from harness.errors import Exit, RackspanError
+from harness.progress import Progress
+
+needs_gradle = pytest.mark.skipif(shutil.which("gradle") is None, reason="no gradle on this machine")
+
+
+@needs_gradle
+def test_a_failed_task_shows_what_gradle_said() -> None:
+    with pytest.raises(RackspanError, match="gradle noSuchTask failed") as e:
+        gradle(["noSuchTask"], "nothing", Progress())
+    assert "Task 'noSuchTask' not found in root project 'rackspan'" in e.value.seen
+
+
+@needs_gradle
+def test_what_a_task_prints_is_returned() -> None:
+    assert "min-insync-racks.patch\tseed 002" in gradle(["listPatches"], "list", Progress())
+
+
+def test_without_gradle_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(RackspanError, match="cannot build") as e:
+        gradle(["dist"], "nothing", Progress())
+    assert e.value.code == Exit.ENVIRONMENT and "apt-get install gradle" in e.value.do
+
+
+def test_output_of_any_size_does_not_block() -> None:
+    text = "import sys; print('x' * 1_000_000); print('told', file=sys.stderr); raise SystemExit(7)"
+    seen: list[str] = []
+    done = program.run([sys.executable, "-c", text], seen.append)
+    assert (done.code, len(done.printed), done.told, seen) == (7, 1_000_001, ("told",), ["told"])
