@@ -83,7 +83,7 @@ class LoadService(Service):  # type: ignore[misc]  # ducktape has no types
         command = java_command(load_jar(), self._libs, self.produce.args(), jvm=JVM)
         self._process = LoadProcess(node.account.host.argv(command), Path(self.local_scratch_dir) / "load.log")
         line = self._process.wait_line("started", 60)
-        self.run.event("note", "producer", "point", {**line, "cluster": self.produce.bootstrap})
+        self.run.event("note", "producer", "point", {**line, "cluster": self._libs.parent.name})
 
     def stop_node(self, node: Any, **unused: Any) -> None:
         """Ends a client that the test has not ended itself."""

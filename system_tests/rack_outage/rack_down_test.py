@@ -50,8 +50,9 @@ class RackDown(RackTest):
                 expect.all_ended_with(all_three, 20, expect.REFUSED)
                 assert ends_of(kafka) == ends, f"something was appended: {ends} became {ends_of(kafka)}"
 
-                for topic in ("ac", "plain"):
-                    expect.all_acknowledged(self.produce(kafka, f"in-{topic}", topic, 20), 20)
+                served = {topic: self.produce(kafka, f"in-{topic}", topic, 20) for topic in ("ac", "plain")}
+                for acks in served.values():
+                    expect.all_acknowledged(acks, 20)
 
                 single = self.produce(kafka, "single", "ab", 20, acks="1")
                 expect.all_acknowledged(single, 20)
@@ -83,6 +84,8 @@ class RackDown(RackTest):
             expect.none_of(refused, read)
             expect.none_of(given_up, read)
             expect.none_of(all_three, self.read(kafka, "abc"))
+            for topic, acks in served.items():
+                expect.once_each([acks], self.read(kafka, topic))
 
 
 def listed(kafka: KafkaRacks) -> tuple[set[str], set[str]]:
