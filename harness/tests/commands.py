@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -26,7 +27,13 @@ def begin(*args: str, home: Path) -> subprocess.Popen[str]:
         text=True,
         env=environment(home),
         start_new_session=True,
+        preexec_fn=_terminal,
     )
+
+
+def _terminal() -> None:
+    """As a terminal starts a command: a shell that starts one in the background switches SIGINT off in it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def environment(home: Path) -> dict[str, str]:
