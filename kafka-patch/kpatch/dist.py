@@ -74,8 +74,6 @@ def assemble(
             shutil.copyfile(artifact.file, libs / artifact.file.name)
     for folder in ("bin", "config"):
         shutil.copytree(TEMPLATES / folder, new / folder)
-    for file in new.rglob("*"):
-        file.chmod(0o755 if file.is_dir() or file.suffix == ".sh" else 0o644)
     _legal(up, kind, new)
     patches = series.read_series(paths.PATCHES) if kind == "rackspan" else []
     facts = {
@@ -87,6 +85,9 @@ def assemble(
         "jars": {p.name: _sha256(p) for p in sorted(libs.iterdir())},
     }
     (new / "rackspan.json").write_text(json.dumps(facts, indent=2) + "\n")
+    # The umask of whoever builds must not show in the archive.
+    for file in [new, *new.rglob("*")]:
+        file.chmod(0o755 if file.is_dir() or file.suffix == ".sh" else 0o644)
     shutil.rmtree(target, ignore_errors=True)
     new.rename(target)
     return target
@@ -131,11 +132,12 @@ def maven_artifact(up: upstream.Upstream, folder: Path, out: Path) -> Path:
     target = out / "io" / "rackspan" / "rackspan-kafka-clients" / version
     target.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(jar, target / f"rackspan-kafka-clients-{version}.jar")
-    needs = {a.name: a for a in upstream.artifacts("clients")}
+    # What the official client needs, but for itself: two clients on one class path would shadow each other.
+    needs = [a for a in upstream.artifacts("clients") if a.name != "kafka-clients"]
     dependencies = "".join(
         f"    <dependency><groupId>{a.group}</groupId><artifactId>{a.name}</artifactId>"
         f"<version>{a.version}</version><scope>runtime</scope></dependency>\n"
-        for a in sorted(needs.values(), key=lambda a: a.name)
+        for a in sorted(needs, key=lambda a: a.name)
     )
     (target / f"rackspan-kafka-clients-{version}.pom").write_text(
         '<?xml version="1.0" encoding="UTF-8"?>\n'
