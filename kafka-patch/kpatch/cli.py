@@ -11,9 +11,6 @@ from kpatch import checks, dist, jars, junit, paths, series, toolchain, upstream
 from kpatch import compile as compiler
 from kpatch.errors import KpatchError
 
-_SOURCE = paths.BUILD / "kafka-src"
-_CLASSES = paths.BUILD / "kafka-classes"
-
 
 def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
