@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,12 @@ class Distribution:
     def version(self) -> str:
         """The folder's name, such as stock-kafka_2.13-4.3.1."""
         return self.home.name
+
+    @property
+    def patches(self) -> list[str]:
+        """Names of its patches in order, from rackspan.json; none in a distribution that has no such file."""
+        file = self.home / "rackspan.json"
+        return list(json.loads(file.read_text(encoding="utf-8")).get("patches", [])) if file.is_file() else []
 
     @property
     def metrics_agent(self) -> Path | None:

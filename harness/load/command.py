@@ -6,7 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.errors import environment_error
+from harness.home import project_root
+
 MAIN_CLASS = "io.rackspan.load.LoadMain"
+
+
+def load_jar() -> Path:
+    """The load client's jar. Raises RackspanError (exit code 4) if it was not built."""
+    jar = project_root() / "build" / "load" / "rackspan-load.jar"
+    if not jar.is_file():
+        raise environment_error("there is no load client", seen=f"no {jar.name}", do="build it with `./rackspan build`")
+    return jar
 
 
 def java_command(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Iterator
@@ -12,10 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.cluster import KafkaCluster
-from harness.dist import Distribution
-from harness.errors import environment_error
-from harness.home import project_root
-from harness.load.command import Produce, Read, java_command
+from harness.load.command import Produce, Read, java_command, load_jar
 from harness.load.process import LoadProcess
 from harness.load.records import read_acks, read_reads
 from harness.results import RunFolder
@@ -23,22 +19,9 @@ from harness.results import RunFolder
 PRIORITY = -15
 
 
-def load_jar() -> Path:
-    """The load client's jar. Raises RackspanError (exit code 4) if it was not built."""
-    jar = project_root() / "build" / "load" / "rackspan-load.jar"
-    if not jar.is_file():
-        raise environment_error("there is no load client", seen=f"no {jar.name}", do="build it with `./rackspan build`")
-    return jar
-
-
 def priority() -> int:
     """Niceness for a client that measures: raised where this user may, else 0. The brokers share its CPUs."""
     return PRIORITY if os.geteuid() == 0 else 0
-
-
-def patches(distribution: Distribution) -> list[str]:
-    """Names of the patches in a distribution, in order."""
-    return list(json.loads((distribution.home / "rackspan.json").read_text(encoding="utf-8"))["patches"])
 
 
 class Clients:

@@ -12,10 +12,10 @@ from harness.load.command import Produce
 from harness.load.process import LoadProcess
 from harness.progress import Progress
 from harness.results import RunFolder
-from harness.scenarios.clients import Clients, clients, patches, priority
+from harness.scenarios.clients import Clients, clients, priority
+from harness.scenarios.placement import assignment
 from harness.services.topics import Topics
 from harness.spec import ClusterSpec
-from harness.topology import Node
 from harness.wait import pause
 
 TOPIC = "orders"
@@ -68,14 +68,6 @@ def spec(mode: Mode) -> ClusterSpec:
     )
 
 
-def assignment(brokers: Sequence[Node]) -> list[list[int]]:
-    """One partition led by each broker, all brokers in each, racks in turn."""
-    racks = sorted({n.rack for n in brokers})
-    by_rack = {rack: [n.id for n in brokers if n.rack == rack] for rack in racks}
-    turns = [ids[i] for i in range(max(map(len, by_rack.values()))) for ids in by_rack.values() if i < len(ids)]
-    return [turns[i:] + turns[:i] for i in range(len(turns))]
-
-
 def run_latency(
     runs: Path,
     *,
@@ -106,7 +98,7 @@ def run_latency(
         load = stack.enter_context(clients(run))
         run.update(
             versions={mode.role: c.distribution.version for mode, c in zip(modes, clusters, strict=True)},
-            patches=[name for c in clusters for name in patches(c.distribution)],
+            patches=[name for c in clusters for name in c.distribution.patches],
         )
         processes = [_prepare(load, cluster, mode, rate, size) for cluster, mode in zip(clusters, modes, strict=True)]
         _warm_up(run, modes, processes, plan.warmup, progress)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,11 +11,11 @@ from harness.load.command import Produce
 from harness.load.process import LoadProcess
 from harness.progress import Progress
 from harness.results import RunFolder
-from harness.scenarios.clients import Clients, clients, patches
+from harness.scenarios.clients import Clients, clients
+from harness.scenarios.placement import assignment
 from harness.services.metrics import Sampler
 from harness.services.topics import MIN_RACKS, Topics
 from harness.spec import ClusterSpec
-from harness.topology import Node
 from harness.wait import Pending, pause, wait_for
 
 TOPIC = "orders"
@@ -34,13 +33,6 @@ class Stretches:
     refused: float = 12
     lowered: float = 8
     restored: float = 6
-
-
-def assignment(brokers: Sequence[Node], racks: Sequence[str] = RACKS) -> list[list[int]]:
-    """One partition led by each broker of the racks; every partition has a replica on all of them, racks in turn."""
-    ids = {rack: [n.id for n in brokers if n.rack == rack] for rack in racks}
-    turns = [broker for row in zip(*ids.values(), strict=True) for broker in row]
-    return [turns[i:] + turns[:i] for i in range(len(turns))]
 
 
 def run_outage(
@@ -65,10 +57,10 @@ def run_outage(
         KafkaCluster.running(spec, progress=progress) as cluster,
         clients(run) as load,
     ):
-        run.update(versions={"distribution": cluster.distribution.version}, patches=patches(cluster.distribution))
+        run.update(versions={"distribution": cluster.distribution.version}, patches=cluster.distribution.patches)
         # An admin client remembers one broker; were that in the lost rack, a change would wait for it in vain.
         topics = Topics(",".join(n.endpoint for n in cluster.plan.brokers if n.rack != LOST_RACK))
-        replicas = assignment(cluster.plan.brokers)
+        replicas = assignment([n for n in cluster.plan.brokers if n.rack in RACKS])
         topics.create(TOPIC, replicas, min_insync_racks=NEEDED, min_insync_replicas=2)
         cluster.wait_in_sync()
         sampler = Sampler(cluster.plan.brokers, run)

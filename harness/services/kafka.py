@@ -14,7 +14,7 @@ from ducktape.services.service import Service
 
 from harness.admin import answers
 from harness.backends.base import Output, Process, ProcessState, exports
-from harness.cluster import KafkaCluster, names, remove
+from harness.cluster import READY_SECONDS, KafkaCluster, names, remove
 from harness.errors import RackspanError
 from harness.node import KafkaNode
 from harness.progress import Progress, Seen
@@ -25,7 +25,6 @@ from harness.spec import ClusterSpec
 from harness.topology import plan
 from harness.wait import Pending, wait_for
 
-READY_SECONDS = 120.0
 LOG_FILES = ("server.log", "controller.log", "state-change.log", "console.log")
 
 # Error lines of healthy clusters whose nodes are taken away on purpose.

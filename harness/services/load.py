@@ -12,9 +12,7 @@ import pyarrow as pa
 from ducktape.services.service import Service
 
 from harness.dist import Distribution
-from harness.errors import environment_error
-from harness.home import project_root
-from harness.load.command import Produce, java_command
+from harness.load.command import Produce, java_command, load_jar
 from harness.load.process import LoadProcess
 from harness.load.records import read_acks
 from harness.results import RunFolder
@@ -24,14 +22,6 @@ from harness.wait import Pending, wait_for
 # Clients live for seconds: a fast start is worth more than fast code.
 JVM = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
 Row = dict[str, Any]
-
-
-def load_jar() -> Path:
-    """The load client's jar. Raises RackspanError (exit code 4) if it was not built."""
-    jar = project_root() / "build" / "load" / "rackspan-load.jar"
-    if not jar.is_file():
-        raise environment_error("there is no load client", seen=f"no {jar.name}", do="build it with `./rackspan build`")
-    return jar
 
 
 class Acks:

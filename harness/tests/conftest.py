@@ -12,10 +12,6 @@ from harness.cluster import KafkaCluster
 from harness.spec import ClusterSpec, parse
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "cluster: starts real Kafka nodes")
-
-
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A fresh state home; whatever a test leaves in it is ended."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import Any
 from ducktape.tests.test import Test
 from ducktape.tests.test_context import TestContext
 
-from harness.dist import Distribution, find
+from harness.dist import find
 from harness.load.command import Produce
 from harness.results import RunFolder
 from harness.runner.lifeline import end_with_parent
@@ -58,7 +57,7 @@ class RackTest(Test):
         self.run.update(
             spec={**self.run.manifest["spec"], "cluster": spec.model_dump()},
             versions={**self.run.manifest["versions"], spec.distribution: distribution.version},
-            patches=self.run.manifest["patches"] or _patches(distribution),
+            patches=self.run.manifest["patches"] or distribution.patches,
         )
         with self.run:
             kafka = KafkaRacks(self.test_context, spec, allowed)
@@ -108,8 +107,3 @@ class RackTest(Test):
             return now == value or Pending(f"{now}")
 
         wait_for(f"{name} to be {value}", probe, seconds)
-
-
-def _patches(distribution: Distribution) -> list[str]:
-    file = distribution.home / "rackspan.json"
-    return list(json.loads(file.read_text(encoding="utf-8")).get("patches", [])) if file.is_file() else []
