@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, Signals
 
+from harness import log4j
 from harness.backends.base import Host, Process, ProcessState
 from harness.dist import Distribution
 from harness.errors import RackspanError
@@ -53,14 +54,18 @@ class KafkaNode:
         self.properties_file = f"{host.root}/server.properties"
         self.pid_file = f"{host.root}/pid"
         self.console_file = f"{host.root}/logs/console.log"
+        self.debug_file = f"{host.root}/logs/{log4j.FILE}"
+        self._debug_config = f"{host.root}/debug-log4j2.yaml"
 
     @property
     def name(self) -> str:
         return self.node.name
 
     def write_config(self) -> None:
-        """Writes server.properties."""
+        """Writes server.properties, and the configuration of extra logging where the spec asks for it."""
         self.host.write(self.properties_file, to_text(server_properties(self.plan, self.node, self.data_dir)))
+        if self._debug:
+            self.host.write(self._debug_config, log4j.debug_config(self._debug, self.debug_file))
 
     def tool_environment(self) -> dict[str, str]:
         """Environment for Kafka's own tools on this host."""
@@ -76,11 +81,14 @@ class KafkaNode:
         if process is not None and state is not ProcessState.GONE:
             return process
         unset = [part for name in FOREIGN for part in ("-u", name)]
+        env = self.marker | self.jvm().environment(self.node, self.logs_dir)
+        if self._debug:
+            env["KAFKA_OPTS"] = f"{env['KAFKA_OPTS']} {log4j.option(self.distribution, self._debug_config)}".strip()
         return self.host.start(
             ["env", *unset, self.distribution.script("kafka-server-start.sh"), self.properties_file],
             pid_file=self.pid_file,
             output=self.console_file,
-            env=self.marker | self.jvm().environment(self.node, self.logs_dir),
+            env=env,
         )
 
     def look(self) -> tuple[Process | None, ProcessState]:
@@ -126,6 +134,10 @@ class KafkaNode:
             if error:
                 return error
         return ""
+
+    @property
+    def _debug(self) -> list[str]:
+        return self.plan.spec.debug if self.node.role == "broker" else []
 
     def _must(self, number: Signals, verb: str, result: ProcessState) -> None:
         if not self.signal(number):

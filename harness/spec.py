@@ -99,6 +99,9 @@ class ClusterSpec(_Strict):
     settings: Settings = Field(default_factory=dict, description="server.properties of every node")
     broker: Settings = Field(default_factory=dict, description="server.properties of the brokers")
     controller: Settings = Field(default_factory=dict, description="server.properties of the controllers")
+    debug: list[str] = Field(
+        default_factory=list, description="Kafka loggers whose debug lines brokers write to logs/debug.log"
+    )
     features: dict[str, int] = Field(default_factory=dict, description="feature levels given when storage is formatted")
     heap: Heap = Heap()  # type: ignore[call-arg]
     nodes: dict[str, NodeOverride] = Field(default_factory=dict, description="overrides by node name")

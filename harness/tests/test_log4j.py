@@ -1,0 +1,28 @@
+"""The configuration of extra logging, as data; that a broker writes the lines is shown by the benchmark's test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from harness.dist import Distribution
+from harness.log4j import debug_config, option
+
+
+def test_debug_lines_go_to_their_own_file_and_the_rest_where_it_went() -> None:
+    made = yaml.safe_load(debug_config(["kafka.cluster.Partition"], "/x/debug.log"))["Configuration"]
+    assert made["Appenders"]["File"]["fileName"] == "/x/debug.log"
+    assert made["Appenders"]["File"]["PatternLayout"]["pattern"].startswith("%N ")
+    (logger,) = made["Loggers"]["Logger"]
+    assert (logger["name"], logger["level"], logger["additivity"]) == ("kafka.cluster.Partition", "debug", False)
+    assert logger["AppenderRef"] == [
+        {"ref": "debug"},
+        {"ref": "console", "level": "info"},
+        {"ref": "server", "level": "info"},
+    ]
+
+
+def test_the_distributions_own_configuration_comes_first() -> None:
+    text = option(Distribution(Path("/d")), "/n/extra.yaml")
+    assert text == "-Dlog4j2.configurationFile=/d/config/log4j2.yaml,/n/extra.yaml"
