@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
-import sys
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from harness.errors import usage_error
 from harness.names import broker_names, controller_names
 from harness.profiles import Profile
+from harness.validation import read_yaml, unknown, validated
 
 NAME = r"[a-z]([a-z0-9-]{0,38}[a-z0-9])?"
 HEAP = r"[1-9][0-9]{0,6}[mg]"
@@ -135,7 +133,7 @@ class ClusterSpec(_Strict):
         brokers, controllers = broker_names(self.racks), controller_names(self.controllers)
         for name, override in self.nodes.items():
             if name not in brokers + controllers:
-                raise ValueError(f"nodes.{name}: {_unknown(name, brokers + controllers, 'node')}")
+                raise ValueError(f"nodes.{name}: {unknown(name, brokers + controllers, 'node')}")
             if name in controllers and override.rack is not None:
                 raise ValueError(f"nodes.{name}: a controller has no broker.rack")
         return self
@@ -163,62 +161,21 @@ def parse(data: object, *, where: str = "the spec") -> ClusterSpec:
 
     Raises RackspanError (exit code 2) that names every bad key, and the nearest known one.
     """
-    if not isinstance(data, dict):
-        raise usage_error(
-            f"{where} is no cluster spec",
-            seen=f"a {type(data).__name__} where keys and values are expected",
-            do="begin with `apiVersion: rackspan/v1` and `racks: {a: 2, b: 2, c: 2}`",
-        )
-    try:
-        return ClusterSpec.model_validate(data)
-    except ValidationError as e:
-        problems = [_problem(error) for error in e.errors()]
-        raise usage_error(
-            f"{where} is not valid",
-            seen="; ".join(problems),
-            do="correct it; `rackspan up --schema` prints all keys with their meaning",
-        ) from None
+    return validated(
+        ClusterSpec,
+        data,
+        where=where,
+        what="cluster spec",
+        begin="begin with `apiVersion: rackspan/v1` and `racks: {a: 2, b: 2, c: 2}`",
+        do="correct it; `rackspan up --schema` prints all keys with their meaning",
+    )
 
 
 def load(path: Path) -> ClusterSpec:
     """A spec from a YAML file; `-` reads standard input. Raises RackspanError (exit code 2)."""
-    try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
-    except OSError as e:
-        raise usage_error(
-            f"cannot read the spec {path}", seen=str(e.strerror), do="give the path of a YAML file"
-        ) from e
-    try:
-        data = yaml.safe_load(text)
-    except yaml.YAMLError as e:
-        raise usage_error(
-            f"{path} is not YAML", seen=" ".join(str(e).split()), do="correct the line named above"
-        ) from e
-    return parse(data, where=str(path))
+    return parse(read_yaml(path, "spec"), where=str(path))
 
 
 def json_schema() -> str:
     """The JSON schema of a spec, for editors."""
     return json.dumps(ClusterSpec.model_json_schema(), indent=2)
-
-
-def _unknown(name: str, known: list[str], kind: str) -> str:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
-    return f"no {kind} {name!r}; {hint}"
-
-
-def _problem(error: Any) -> str:
-    place = [str(part) for part in error["loc"]]
-    if error["type"] == "extra_forbidden":
-        model: type[BaseModel] = ClusterSpec
-        if place[0] == "heap":
-            model = Heap
-        elif place[0] == "nodes":
-            model = NodeOverride
-        inside = f"{'.'.join(place[:-1])}: " if len(place) > 1 else ""
-        return inside + _unknown(place[-1], list(model.model_fields), "key")
-    text = str(error["msg"]).removeprefix("Value error, ")
-    if error["type"] not in ("value_error", "missing"):
-        text += f", not {error['input']!r}"
-    return f"{'.'.join(place)}: {text}" if place else text
