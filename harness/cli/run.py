@@ -13,7 +13,7 @@ from harness import stages
 from harness.build import build
 from harness.cli import report
 from harness.cli.output import Ticks, err, out
-from harness.cli.test import results_folder, system_tests
+from harness.cli.test import results_folder, system_tests, tell_troubles
 from harness.errors import Exit
 from harness.home import project_root
 from harness.scenarios.latency import run_latency
@@ -35,6 +35,7 @@ def run(
     page = report.write(runs, to or project_root() / "build" / "report", progress)
     for line in json.loads(page.with_name("report.json").read_text(encoding="utf-8"))["headline"]:
         err.print(line, markup=False)
+    tell_troubles(folder)
     err.print(f"outage plan: {plan}", markup=False)
     out.print(str(page), markup=False)
     if plan.failed:

@@ -11,9 +11,10 @@ import typer
 
 from harness import stages
 from harness.build import build, gradle
-from harness.cli.output import Ticks, out
+from harness.cli.output import Ticks, err, out
 from harness.errors import Exit
 from harness.home import project_root
+from harness.runner.session import read_report, troubles
 from harness.stages import Stage
 
 
@@ -32,6 +33,7 @@ def test(
         gradle(["checkPatches"], "patches: strict apply, headers, no context, round trip", progress)
         wanted = everything(folder)
     tally = stages.run(wanted, folder / "logs", progress)
+    tell_troubles(folder)
     out.print(str(tally))
     if tally.failed:
         raise typer.Exit(Exit.FAILED)
@@ -72,6 +74,15 @@ def results_folder() -> Path:
 
 
 def system_tests(name: str, suites: list[str], folder: Path) -> Stage:
-    """Suites or paths of ducktape tests as a stage."""
+    """Suites or paths of ducktape tests as a stage. A test that fails is tried once more: the machine may be shared."""
     place = folder / "system"
-    return Stage(name, [sys.executable, "-m", "harness.runner.session", "--results", str(place), *suites], place)
+    session = [sys.executable, "-m", "harness.runner.session", "--results", str(place), "--attempts", "2"]
+    return Stage(name, [*session, *suites], place)
+
+
+def tell_troubles(folder: Path) -> None:
+    """Prints the system tests below a results folder that failed, or passed at the second attempt only."""
+    for report in sorted((folder / "system").glob("*/*/report.json")):
+        if "latest" not in report.parts:
+            for line in troubles(read_report(report)):
+                err.print(line, markup=False)

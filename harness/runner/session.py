@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -31,11 +31,14 @@ CLUSTER = "harness.runner.cluster.RackCluster"
 _ENDED = re.compile(r"RunnerClient: (\S+\.\w+\.\w+\S*): (PASS|FAIL|FLAKY|IGNORE)")
 _BEGUN = re.compile(r"RunnerClient: (\S+\.\w+\.\w+\S*): Setting up")
 _PREFIX = re.compile(r"^system_tests\.")
+_ATTEMPT = re.compile(r"runs? [\d, ]+ summary:")  # heads what ducktape tells of a test that was tried again
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One test: `status` as ducktape names it, `why` the first line of its failure, `folder` its logs and runs."""
+    """One test: `status` as ducktape names it, FLAKY if it passed at the second attempt only; `why` the first line of
+    its first failure; `folder` its logs and runs.
+    """
 
     test: str
     status: str
@@ -64,14 +67,12 @@ class SessionResult:
         return sorted(p.parent for p in self.folder.glob("**/runs/*/manifest.json") if "latest" not in p.parts)
 
     def lines(self) -> list[str]:
-        """The summary for a person: failures first, with where to look and how to run them again."""
-        text: list[str] = []
-        for o in self.failed:
-            text += [f"FAIL {o.test} ({o.seconds:.0f} s)", f"  {o.why}", f"  logs: {o.folder}"]
-            text += [f"  again: ./rackspan test '{o.symbol}'"]
+        """The summary for a person: what went wrong first, with where to look and how to run it again."""
+        text = troubles(self.outcomes)
         text += [f"{o.status.lower():6} {o.test} ({o.seconds:.0f} s)" for o in self.outcomes if o.status != "FAIL"]
         number = {s: sum(o.status == s for o in self.outcomes) for s in ("PASS", "FLAKY", "FAIL", "IGNORE")}
         counts = f"{number['PASS'] + number['FLAKY']} passed, {number['FAIL']} failed"
+        counts += f", {number['FLAKY']} of them at the second attempt" if number["FLAKY"] else ""
         counts += f", {number['IGNORE']} ignored" if number["IGNORE"] else ""
         return [*text, f"{counts}; reports in {self.folder}"]
 
@@ -81,10 +82,12 @@ def run_suite(
     results: Path,
     globals_: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
+    attempts: int = 1,
 ) -> SessionResult:
     """Runs suites (YAML files), folders, files or `file::Class.method` in the project, one test after the other.
 
-    Clusters that an earlier, killed session left are ended before and those of this one after. Raises RackspanError
+    Clusters that an earlier, killed session left are ended before and those of this one after. With more than one
+    attempt a test that fails is tried again, and is told apart from those that passed at once. Raises RackspanError
     (exit code 2) if there is nothing to run.
     """
     progress = progress or Progress()
@@ -93,7 +96,7 @@ def run_suite(
     folder = results.resolve() / f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
     folder.mkdir(parents=True)
     command = [sys.executable, "-m", "ducktape", "--cluster", CLUSTER, "--results-root", str(folder)]
-    command += ["--globals", json.dumps(dict(globals_ or {})), *(_inside(p) for p in paths)]
+    command += ["--globals", json.dumps(dict(globals_ or {})), "--deflake", str(attempts), *(_inside(p) for p in paths)]
     log = folder / "ducktape.log"
     with _interrupted_by_sigterm():
         try:
@@ -115,8 +118,19 @@ def read_report(report: Path) -> list[Outcome]:
     return [_outcome(row, report.parent) for row in sorted(rows, key=lambda row: float(row["start_time"]))]
 
 
+def troubles(outcomes: Iterable[Outcome]) -> list[str]:
+    """What went wrong: tests that failed, and those that passed at the second attempt only."""
+    text: list[str] = []
+    for o in outcomes:
+        if o.status in ("FAIL", "FLAKY"):
+            text += [f"{o.status} {o.test} ({o.seconds:.0f} s)", f"  {o.why}", f"  logs: {o.folder}"]
+            text += [f"  again: ./rackspan test '{o.symbol}'"]
+    return text
+
+
 def _outcome(row: Mapping[str, Any], folder: Path) -> Outcome:
-    why = next((line.strip() for line in str(row.get("summary", "")).splitlines() if line.strip()), "")
+    said = (line.strip() for line in str(row.get("summary", "")).splitlines())
+    why = next((line for line in said if line and not _ATTEMPT.fullmatch(line)), "")
     name = _PREFIX.sub("", str(row["test_id"]))
     file = str(row["module_name"]).replace(".", "/") + ".py"
     symbol = f"{file}::{row['cls_name']}.{row['function_name']}"
@@ -236,9 +250,11 @@ def main() -> int:
     parser.add_argument("paths", nargs="+", help="suites, folders, files or file::Class.method")
     parser.add_argument("--results", type=Path, default=project_root() / "results" / "system")
     parser.add_argument("--global", dest="globals", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--attempts", type=int, default=1, help="how often a test that fails is tried")
     options = parser.parse_args()
     try:
-        result = run_suite(options.paths, options.results, dict(g.split("=", 1) for g in options.globals), _Lines())
+        globals_ = dict(g.split("=", 1) for g in options.globals)
+        result = run_suite(options.paths, options.results, globals_, _Lines(), options.attempts)
     except RackspanError as e:
         print(e, file=sys.stderr)
         return int(e.code)

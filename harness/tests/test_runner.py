@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from ducktape.cluster.remoteaccount import RemoteCommandError
 
 from harness.backends.local import LocalHost
 from harness.errors import Exit, RackspanError
+from harness.home import project_root
 from harness.runner.account import HostAccount
 from harness.runner.cluster import RackCluster, nodes_by_type
 from harness.runner.lifeline import children
@@ -145,6 +147,37 @@ def test_a_summary_begins_with_failures_and_says_how_to_repeat_them(tmp_path: Pa
         "pass   x.y_test.Y.passes (3 s)",
         f"1 passed, 1 failed; reports in {tmp_path}",
     ]
+
+
+SECOND_TIME_LUCKY = """
+from pathlib import Path
+
+from ducktape.tests.test import Test
+
+
+class Lucky(Test):
+    def test_passes_the_second_time(self):
+        mark = Path(__file__).with_name("mark")
+        found = mark.exists()
+        mark.touch()
+        assert found, "no mark yet"
+"""
+
+
+def test_a_second_attempt_is_told_apart(tmp_path: Path) -> None:
+    (project_root() / "results").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="lucky", dir=project_root() / "results") as place:
+        (Path(place) / "__init__.py").touch()
+        (Path(place) / "lucky_test.py").write_text(SECOND_TIME_LUCKY)
+        once = run_suite([place], tmp_path / "once")
+        (Path(place) / "mark").unlink()
+        twice = run_suite([place], tmp_path / "twice", attempts=2)
+    assert (once.code, [o.status for o in once.outcomes]) == (Exit.FAILED, ["FAIL"])
+    assert (twice.code, [o.status for o in twice.outcomes]) == (Exit.OK, ["FLAKY"])
+    lines = twice.lines()
+    assert lines[0].startswith("FLAKY ") and "test_passes_the_second_time" in lines[0]
+    assert lines[1] == "  AssertionError('no mark yet')"
+    assert lines[-1].startswith("1 passed, 0 failed, 1 of them at the second attempt; ")
 
 
 @pytest.mark.parametrize(

@@ -37,14 +37,15 @@ class RackDown(RackTest):
                 kafka.wait_in_sync("ab", {1, 2})
                 kafka.wait_in_sync("abc", {1, 5})
                 kafka.wait_in_sync("plain", {1, 5})
+                self.wait_metric(kafka, expect.UNDER_RACKS, 3)  # the leaders know it too, not only who was asked
                 ends = ends_of(kafka)
 
                 refused = self.produce(kafka, "refused", "ab", 20, retries=0)
                 expect.all_ended_with(refused, 20, expect.REFUSED)
                 assert kafka.errors() == {expect.REFUSED: 20}, kafka.errors()
                 # One batch: what queues up behind a refused batch of an idempotent producer is never tried itself.
-                batch = {"spread": "0", "linger_ms": 1000, "properties": {"batch.size": "16384"}}
-                given_up = self.produce(kafka, "given-up", "ab", 20, delivery_timeout_ms=5000, **batch)
+                batch = {"spread": "0", "rate": 5000, "linger_ms": 1500, "properties": {"batch.size": "16384"}}
+                given_up = self.produce(kafka, "given-up", "ab", 20, delivery_timeout_ms=6000, **batch)
                 expect.given_up(given_up, 20, cause=expect.REFUSED)
                 all_three = self.produce(kafka, "all-three", "abc", 20, retries=0)
                 expect.all_ended_with(all_three, 20, expect.REFUSED)
