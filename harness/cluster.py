@@ -8,7 +8,6 @@ import shutil
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -48,6 +47,7 @@ class KafkaCluster:
         self.distribution = Distribution(Path(state.distribution))
         self.backend: Backend = BACKENDS[state.backend]()
         self._nodes: dict[str, KafkaNode] | None = None
+        self._jvms: dict[Path, JvmOptions] = {}
 
     # ---- making, finding, ending -------------------------------------------------------------------------------------
 
@@ -71,6 +71,8 @@ class KafkaCluster:
                 with progress.step("leftovers of an interrupted run ended"):
                     cls._erase(folder, old)
             distribution = find(spec.distribution)
+            for override in spec.nodes.values():
+                find(override.distribution or spec.distribution)
             folder.mkdir(parents=True)
             block = claim_block(folder, {b: plan(spec, b).listeners for b in BLOCKS})
             state = states.State(
@@ -272,7 +274,7 @@ class KafkaCluster:
 
     def _begin(self, seconds: float) -> None:
         nodes = list(self._by_name().values())
-        _ = self._jvm  # known before storage is formatted, and before nodes start in threads
+        _know_jvm(nodes)  # before storage is formatted
         with self.progress.step(f"storage of {count_of(nodes)} formatted"):
             self._each(nodes, KafkaNode.write_config)
             storage.format_cluster(nodes, self.state.cluster_id, self.state.spec.features)
@@ -287,7 +289,7 @@ class KafkaCluster:
         self._save()
 
     def _start(self, chosen: Sequence[KafkaNode], seconds: float) -> None:
-        _ = self._jvm
+        _know_jvm(chosen)
         with self.progress.step(f"{count_of(chosen)} started"):
             self._each(chosen, KafkaNode.start)
         self.wait_ready([n.name for n in chosen], seconds)
@@ -311,15 +313,20 @@ class KafkaCluster:
             self._nodes = {n.name: self._make(n) for n in self.plan.nodes}
         return self._nodes
 
-    @cached_property
-    def _jvm(self) -> JvmOptions:
-        spec = self.state.spec
-        agent = agent_of(self.distribution) if spec.metrics else None
-        return JvmOptions(spec.jvm, cds.archive_for(self.distribution, self.progress), agent)
+    def _jvm(self, distribution: Distribution) -> JvmOptions:
+        if distribution.home not in self._jvms:
+            spec = self.state.spec
+            agent = agent_of(distribution) if spec.metrics else None
+            archive = cds.archive_for(distribution, self.progress)
+            self._jvms[distribution.home] = JvmOptions(spec.jvm, archive, agent)
+        return self._jvms[distribution.home]
 
     def _make(self, node: Node) -> KafkaNode:
         host = self.backend.host(node, str(self.folder / node.name))
-        return KafkaNode(host, self.plan, node, self.distribution, lambda: self._jvm, {MARKER: str(self.folder)})
+        override = self.state.spec.nodes.get(node.name)
+        other = override.distribution if override else None
+        own = find(other) if other else self.distribution
+        return KafkaNode(host, self.plan, node, own, lambda: self._jvm(own), {MARKER: str(self.folder)})
 
     def _node_status(self, n: KafkaNode) -> NodeStatus:
         process, state = n.look()
@@ -380,6 +387,12 @@ class KafkaCluster:
             shutil.rmtree(folder)
         if state is not None:
             release_block(folder, state.block)
+
+
+def _know_jvm(nodes: Sequence[KafkaNode]) -> None:
+    """Has the flags of all nodes worked out before threads ask for them: that may take a run of a node."""
+    for n in nodes:
+        n.jvm()
 
 
 class AlreadyUp(RackspanError):

@@ -68,12 +68,14 @@ class Heap(_Strict):
 class NodeOverride(_Strict):
     """What differs on one node.
 
-    `rack: ""` gives a broker no broker.rack at all; it stays in the rack it is placed in.
+    `rack: ""` gives a broker no broker.rack at all; it stays in the rack it is placed in. `distribution` is for a node
+    that runs another one than the cluster, as in an upgrade.
     """
 
     rack: str | None = Field(None, pattern=rf"^({NAME})?$")
     settings: Settings = Field(default_factory=dict)
     heap: str | None = Field(None, pattern=f"^{HEAP}$")
+    distribution: str | None = None
 
     _text = field_validator("settings", mode="before")(_as_settings)
     _own = field_validator("settings")(_refuse_own)

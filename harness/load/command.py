@@ -31,6 +31,7 @@ def java_command(
 class Produce:
     """One open-loop producer. ``rate`` is records per second, ``duration`` seconds, ``size`` bytes of the value.
 
+    ``acks`` is 0, 1, all or, with the patched client, min.insync.replicas (-2): the client judges it.
     ``spread`` is round-robin, sticky (the client's own choice) or one partition number. Kafka settings that are None
     stay at the client's default. ``control`` lets the caller write pause, resume and stop lines to stdin.
     """
@@ -103,6 +104,32 @@ class Read:
             "idle-seconds": self.idle_seconds,
         }
         return ["read", *_flags(options), *_properties(self.properties)]
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Copies one topic into another in transactions until told to stop (line `stop` on stdin).
+
+    ``job`` is the transactional id, the group that holds the offsets, and the author that the copies name.
+    """
+
+    job: str
+    bootstrap: str
+    source: str
+    target: str
+    acks: str = "all"
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    def args(self) -> list[str]:
+        """Arguments of the main class."""
+        options = {
+            "job": self.job,
+            "bootstrap": self.bootstrap,
+            "from": self.source,
+            "to": self.target,
+            "acks": self.acks,
+        }
+        return ["copy", *_flags(options), *_properties(self.properties)]
 
 
 def _flags(options: Mapping[str, object | None]) -> list[str]:

@@ -82,6 +82,11 @@ class LoadProcess:
             self._process.terminate()
         return self.finish(timeout)
 
+    def drain(self, timeout: float) -> dict[str, Any]:
+        """Asks the client to end what it has to do and then to stop; returns its summary line."""
+        self._steer("stop", "summary", timeout)
+        return self.finish(timeout)
+
     def finish(self, timeout: float) -> dict[str, Any]:
         """Waits for the client's own end and returns its summary line."""
         try:

@@ -87,8 +87,9 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
 
     @property
     def bootstrap(self) -> str:
-        """Bootstrap servers, all brokers."""
-        return self.kafka.bootstrap
+        """Bootstrap servers: all brokers but frozen ones, which accept a client and then keep it waiting."""
+        brokers = self.kafka.select("brokers")
+        return ",".join(n.node.endpoint for n in brokers if n.look()[1] is not ProcessState.PAUSED)
 
     # ---- life, as ducktape calls it ------------------------------------------------------------------------------
 

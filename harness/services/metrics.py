@@ -21,6 +21,7 @@ from harness.topology import Node
 KEPT = (
     "kafka_cluster_Partition_",
     "kafka_server_ReplicaManager_",
+    "kafka_server_ProduceAcks_",
     "kafka_network_RequestMetrics_Errors",
     "kafka_server_BrokerTopicMetrics_MessagesIn",
     "jvm_heap_used_bytes",

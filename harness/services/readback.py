@@ -15,12 +15,17 @@ from harness.wait import Pending, wait_for
 Row = dict[str, Any]
 
 
-def read_back(bootstrap: str, topic: str, run: RunFolder, seconds: float = 60.0) -> list[Row]:
+def read_back(
+    bootstrap: str, topic: str, run: RunFolder, seconds: float = 60.0, *, committed: bool = False
+) -> list[Row]:
     """Every record between the start of the topic and its present high watermarks; filed in the run, with the note that
-    makes it count as read. Raises WaitTimeout.
+    makes it count as read. `committed` reads as a transactional consumer does. Raises WaitTimeout.
     """
     # No group: a group would make the internal topic of offsets, which is not part of what is tested.
-    consumer = KafkaConsumer(bootstrap_servers=bootstrap.split(","), group_id=None, enable_auto_commit=False)
+    isolation = "read_committed" if committed else "read_uncommitted"
+    consumer = KafkaConsumer(
+        bootstrap_servers=bootstrap.split(","), group_id=None, enable_auto_commit=False, isolation_level=isolation
+    )
     try:
         found = wait_for(f"partitions of {topic}", lambda: consumer.partitions_for_topic(topic), seconds)
         partitions = [TopicPartition(topic, p) for p in sorted(found)]
@@ -40,7 +45,7 @@ def read_back(bootstrap: str, topic: str, run: RunFolder, seconds: float = 60.0)
         consumer.close(autocommit=False)
     run.add_reads(pa.Table.from_pylist(rows, arrow_schema("reads")), topic)
     offsets = {str(p.partition): end for p, end in ends.items()}
-    data = {"topic": topic, "end_offsets": offsets, "complete": True, "isolation": "read_uncommitted"}
+    data = {"topic": topic, "end_offsets": offsets, "complete": True, "isolation": isolation}
     run.event("note", "read-back", "point", data)
     return rows
 

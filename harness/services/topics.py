@@ -23,10 +23,14 @@ MIN_REPLICAS = "min.insync.replicas"
 
 
 class Topics:
-    """Admin operations against some brokers; each change of a setting becomes an event of the run."""
+    """Admin operations against some brokers; each change of a setting becomes an event of the run.
 
-    def __init__(self, bootstrap: str, run: RunFolder | None = None) -> None:
+    `seconds` is how long a broker may take to answer.
+    """
+
+    def __init__(self, bootstrap: str, run: RunFolder | None = None, seconds: float = SECONDS) -> None:
         self._bootstrap = bootstrap
+        self._seconds = seconds
         self._run = run
 
     def create(self, name: str, assignment: Sequence[Sequence[int]], **settings: object) -> None:
@@ -39,7 +43,9 @@ class Topics:
             config=config,
         )
         client = self._client()
-        client.create_topics([topic], operation_timeout=SECONDS, request_timeout=SECONDS)[name].result(SECONDS)
+        client.create_topics([topic], operation_timeout=self._seconds, request_timeout=self._seconds)[name].result(
+            self._seconds
+        )
 
     def set(self, topic: str, name: str, value: object) -> None:
         """Sets one setting of a topic. Raises KafkaException with the cluster's own words."""
@@ -55,8 +61,8 @@ class Topics:
         """The settings of a topic in force, with their synonyms."""
         resource = ConfigResource(ResourceType.TOPIC, topic)
         client = self._client()
-        answer = client.describe_configs([resource], request_timeout=SECONDS)
-        found: Mapping[str, ConfigEntry] = answer[resource].result(SECONDS)
+        answer = client.describe_configs([resource], request_timeout=self._seconds)
+        found: Mapping[str, ConfigEntry] = answer[resource].result(self._seconds)
         return found
 
     def high_watermark(self, topic: str, partition: int = 0) -> int:
@@ -64,8 +70,13 @@ class Topics:
         where = TopicPartition(topic, partition)
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         client = self._client()
-        found = client.list_offsets({where: latest}, request_timeout=SECONDS)
-        return int(found[where].result(SECONDS).offset)
+        found = client.list_offsets({where: latest}, request_timeout=self._seconds)
+        return int(found[where].result(self._seconds).offset)
+
+    def in_sync(self, topic: str) -> int:
+        """Replicas in sync, the fewest of the topic's partitions. Raises KafkaException."""
+        found = self._client().list_topics(topic, timeout=SECONDS).topics[topic]
+        return min(len(p.isrs) for p in found.partitions.values())
 
     def _client(self) -> AdminClient:
         # A new one each time: a client goes on asking the broker that was its "controller" when that broker is down.
@@ -74,7 +85,7 @@ class Topics:
     def _alter(self, resource: ConfigResource, name: str, value: str) -> None:
         resource.add_incremental_config(ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET))
         client = self._client()
-        client.incremental_alter_configs([resource], request_timeout=SECONDS)[resource].result(SECONDS)
+        client.incremental_alter_configs([resource], request_timeout=self._seconds)[resource].result(self._seconds)
 
 
 def _number(value: object) -> object:

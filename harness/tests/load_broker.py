@@ -53,7 +53,8 @@ def stock_broker(folder: Path) -> Iterator[Broker]:
     properties.write_text(
         f"process.roles=broker,controller\nnode.id=1\ncontroller.quorum.voters=1@{HOST}:9093\n"
         f"listeners=PLAINTEXT://{HOST}:9092,CONTROLLER://{HOST}:9093\ncontroller.listener.names=CONTROLLER\n"
-        f"log.dirs={folder}/data\noffsets.topic.replication.factor=1\nlog.cleaner.dedupe.buffer.size=8388608\n"
+        f"log.dirs={folder}/data\noffsets.topic.replication.factor=1\n"
+        "transaction.state.log.replication.factor=1\ntransaction.state.log.min.isr=1\nlog.cleaner.dedupe.buffer.size=8388608\n"
     )
     java = ["java", *_HEAP, "-cp", f"{LIBS}/*"]
     format_args = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(properties)]

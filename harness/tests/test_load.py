@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import Producer
 
-from harness.load.command import Produce, Read, java_command
+from harness.load.command import Copy, Produce, Read, java_command
 from harness.load.process import LoadClientError, LoadProcess
 from harness.load.records import read_acks, read_reads
 from harness.results import RunFolder, RunFolderError
@@ -27,7 +27,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         yield running
 
 
-def client(options: Produce | Read, folder: Path) -> LoadProcess:
+def client(options: Copy | Produce | Read, folder: Path) -> LoadProcess:
     return LoadProcess(java_command(JAR, LIBS, options.args()), folder / "client.log")
 
 
@@ -194,6 +194,34 @@ def test_effective_settings_are_told(broker: Broker, tmp_path: Path) -> None:
     assert line["client_version"] == "4.3.1"
 
 
+def test_an_acks_value_that_the_client_does_not_know_is_refused_by_it(broker: Broker, tmp_path: Path) -> None:
+    for acks in ("-2", "min.insync.replicas"):
+        spec = Produce("p1", broker.bootstrap, "any", tmp_path / f"{acks}.bin", acks=acks)
+        with client(spec, tmp_path) as running, pytest.raises(LoadClientError, match="exit code 1"):
+            running.finish(20)
+        text = (tmp_path / "client.log").read_text()
+        assert f"ConfigException: Invalid value {acks} for configuration acks: String must be one of: all" in text
+
+
+def test_a_copy_is_exact_and_goes_on_where_it_ended(broker: Broker, tmp_path: Path) -> None:
+    source, target = broker.topic("source"), broker.topic("target", partitions=2)
+    job = Copy("job", broker.bootstrap, source, target)
+
+    def copied(folder: Path) -> dict[str, object]:
+        folder.mkdir()
+        produce(broker, folder, source, rate=500, duration=0.1)
+        with client(job, folder) as running:
+            running.wait_line("started", 40)
+            return running.drain(40)
+
+    first, second = copied(tmp_path / "1"), copied(tmp_path / "2")
+    assert (first["copied"], second["copied"], second["aborts"]) == (50, 50, 0)
+    reads = read_back(broker, tmp_path, target)[1].to_pylist()
+    assert sorted((r["producer"], r["seq"], r["partition"]) for r in reads) == sorted(
+        [("job", seq, seq % 2) for seq in range(50)] * 2
+    )
+
+
 def test_rows_fit_the_run_folder(broker: Broker, tmp_path: Path) -> None:
     topic = broker.topic("folder")
     _, acks = produce(broker, tmp_path, topic, rate=50, duration=1)
@@ -213,13 +241,14 @@ def test_a_missing_topic_is_named_with_what_to_do(broker: Broker, tmp_path: Path
 @pytest.mark.parametrize(
     ("args", "text"),
     [
-        (["fly"], "unknown command: saw 'fly'; use 'produce' or 'read'"),
+        (["fly"], "unknown command: saw 'fly'; use 'produce', 'read' or 'copy'"),
         (["produce", "--rat", "5"], "unknown option: saw '--rat'; use one of"),
         (["produce", "--rate"], "option without a value: saw '--rate' at the end"),
         (["produce", "--producer", "p", "--size", "5"], "bad --size: saw 5; a record of producer p needs at least 22"),
         (["produce", "--producer", "x" * 32], "bad --producer: saw 32 bytes; give 1 to 31"),
         (["produce", "--producer", "p", "--spread", "odd"], "bad --spread: saw 'odd'; give round-robin"),
         (["produce", "--producer", "p", "--topic", "t", "--out", "f", "--rate", "-1"], "bad --rate: saw '-1'"),
+        (["copy", "--job", "x" * 32], "bad --job: saw 'xxxx"),
         (["read", "--topic", "t"], "missing option: --bootstrap was not given; add it"),
     ],
 )

@@ -63,7 +63,9 @@ def test_settings_become_the_text_that_kafka_reads() -> None:
 
 
 def test_yaml_round_trip(tmp_path: Path) -> None:
-    spec = parse({"name": "lab", "racks": "x:1,y:3", "nodes": {"y2": {"rack": "", "heap": "1g"}}})
+    spec = parse(
+        {"name": "lab", "racks": "x:1,y:3", "nodes": {"y2": {"rack": "", "heap": "1g", "distribution": "stock"}}}
+    )
     file = tmp_path / "spec.yaml"
     file.write_text(spec.to_yaml())
     assert load(file) == spec

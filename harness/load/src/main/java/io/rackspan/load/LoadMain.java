@@ -2,7 +2,10 @@ package io.rackspan.load;
 
 import java.util.Arrays;
 
-/** Entry point: {@code produce} sends on a fixed schedule, {@code read} reads a topic back for checking. */
+/**
+ * Entry point: {@code produce} sends on a fixed schedule, {@code read} reads a topic back for checking, {@code copy} copies
+ * one in transactions.
+ */
 public final class LoadMain {
 
     static final int OK = 0;
@@ -36,8 +39,9 @@ public final class LoadMain {
         return switch (command) {
             case "produce" -> new ProduceRun(ProduceSettings.parse(rest)).run();
             case "read" -> new ReadRun(ReadSettings.parse(rest)).run();
+            case "copy" -> new CopyRun(CopySettings.parse(rest)).run();
             default -> throw new Options.UsageException(
-                "unknown command: saw '" + command + "'; use 'produce' or 'read'");
+                "unknown command: saw '" + command + "'; use 'produce', 'read' or 'copy'");
         };
     }
 }
