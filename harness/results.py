@@ -37,7 +37,7 @@ def schema_file() -> dict[str, Any]:
 
 
 def arrow_schema(table: str) -> pa.Schema:
-    """Arrow schema of one table: acks, reads or metrics."""
+    """Arrow schema of one table: acks, reads, metrics or fetches."""
     fields = schema_file()["tables"][table]["fields"]
     return pa.schema([pa.field(f["name"], _ARROW[f["type"]], nullable=False) for f in fields])
 
@@ -156,6 +156,10 @@ class RunFolder:
         """Writes metric samples (a table, or dicts with the fields of the schema) as one Parquet file."""
         table = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), arrow_schema("metrics"))
         return self._add("metrics", table, part)
+
+    def add_fetches(self, rows: pa.Table, part: str = "part") -> Path:
+        """Writes what followers told their leaders as one Parquet file."""
+        return self._add("fetches", rows, part)
 
     def update(self, **changes: Any) -> None:
         """Replaces manifest values that are known only later, e.g. versions."""

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import typer
 
-from harness.cli import build, doctor, down, env, execute, logs, ls, nodes, patch, report, run, status, test, up
+from harness.cli import bench, build, doctor, down, env, execute, logs, ls, nodes, patch, report, run, status, test, up
 from harness.errors import Exit, RackspanError
 
 app = typer.Typer(
@@ -38,6 +38,7 @@ app.command("down")(down.down)
 app.command("build")(build.build)
 app.command("test")(test.test)
 app.command("run")(run.run)
+app.command("bench")(bench.bench)
 app.command("report")(report.report)
 app.add_typer(patch.patch, name="patch")
 

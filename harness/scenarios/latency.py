@@ -13,6 +13,7 @@ from harness.load.process import LoadProcess
 from harness.progress import Progress
 from harness.results import RunFolder
 from harness.scenarios.clients import Clients, clients, priority
+from harness.scenarios.cpu import Ticks
 from harness.scenarios.placement import assignment
 from harness.services.topics import Topics
 from harness.spec import ClusterSpec
@@ -137,20 +138,8 @@ def _block(
     with progress.step(f"block {number + 1} of {2 * plan.pairs}: {mode.label}"):
         process.resume()
         pause(plan.settle)
-        before = cpu_ticks()
+        before = Ticks.now()
         run.event("phase", "block", "begin", data)
         pause(plan.block)
-        run.event("phase", "block", "end", {**data, "cpu_busy": busy(before, cpu_ticks())})
+        run.event("phase", "block", "end", {**data, **before.until(Ticks.now())})
         process.pause()
-
-
-def cpu_ticks() -> tuple[int, int]:
-    """Busy and all clock ticks of this machine's CPUs since it started."""
-    values = [int(v) for v in Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:9]]
-    idle = values[3] + values[4]
-    return sum(values) - idle, sum(values)
-
-
-def busy(before: tuple[int, int], after: tuple[int, int]) -> float:
-    """Share of CPU time in use between two readings, 0 to 1: near 1 the machine, not Kafka, decides the latency."""
-    return round((after[0] - before[0]) / max(1, after[1] - before[1]), 3)

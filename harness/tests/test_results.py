@@ -105,7 +105,7 @@ def test_another_schema_version_is_refused(tmp_path: Path) -> None:
     run = RunFolder.create(tmp_path, "x")
     manifest = {**results.read_manifest(run.path), "schema_version": 99}
     (run.path / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(RunFolderError, match=r"schema version 99, wanted 1"):
+    with pytest.raises(RunFolderError, match=r"schema version 99, wanted 2"):
         results.read_manifest(run.path)
 
 

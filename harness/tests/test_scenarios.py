@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.scenarios import latency, outage
+from harness.scenarios.cpu import Ticks
 from harness.scenarios.placement import assignment
 from harness.spec import ClusterSpec
 from harness.topology import plan
@@ -41,6 +42,8 @@ def test_modes_are_named_by_what_was_asked_for() -> None:
 
 
 def test_busy_share_is_of_the_time_between_two_readings() -> None:
-    assert latency.busy((100, 1000), (175, 1100)) == 0.75
-    first = latency.cpu_ticks()
-    assert 0 < first[0] < first[1] <= latency.cpu_ticks()[1]
+    first = Ticks.parse("cpu  100 0 100 700 100 0 0 0 0 0\ncpu0 1\n")
+    then = Ticks.parse("cpu  130 0 130 710 110 0 0 20 0 0\ncpu0 1\n")
+    assert first.until(then) == {"cpu_busy": 0.8, "steal": 0.2}
+    now = Ticks.now()
+    assert 0 < now.busy < now.all <= Ticks.now().all

@@ -60,7 +60,7 @@ def frame(spark: SparkSession, table: str, rows: list[dict[str, Any]], run: str 
 def manifest(path: Path, **changes: Any) -> dict[str, Any]:
     """A whole manifest."""
     values: dict[str, Any] = {
-        "schema_version": 1,
+        "schema_version": 2,
         "run_id": path.name,
         "name": path.name,
         "kind": "other",

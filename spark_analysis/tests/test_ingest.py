@@ -35,7 +35,7 @@ def test_no_folder_at_all(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_another_schema_version(spark: SparkSession, tmp_path: Path) -> None:
     text = message(spark, folder(tmp_path / "x", schema_version=99))
-    assert "seen: schema version 99, wanted 1" in text and "read it with the release that made it" in text
+    assert "seen: schema version 99, wanted 2" in text and "read it with the release that made it" in text
 
 
 def test_a_manifest_with_a_missing_value(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,0 +1,126 @@
+"""Workload files: what is refused and how, where replicas go, who takes a turn when."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from harness import workload
+from harness.errors import RackspanError
+from harness.scenarios.bench import cluster_spec, order
+from harness.services import fetches
+from harness.topology import plan
+from harness.workload import Workload
+
+GOOD: dict[str, Any] = {
+    "name": "mine",
+    "cluster": {"racks": {"a": 2, "b": 2, "c": 1}},
+    "topic": {"leaders": ["a"], "partitions": 3, "settings": {"min.insync.racks": 2}},
+    "load": {"rate": 100},
+    "modes": [{"name": "new", "role": "candidate", "acks": "1"}, {"name": "old", "role": "baseline"}],
+    "fault": {"how": "kill", "target": "rack:c"},
+}
+
+
+def made(**changes: Any) -> Workload:
+    return Workload.model_validate({**GOOD, **changes})
+
+
+def refusal(tmp_path: Path, **changes: Any) -> str:
+    file = tmp_path / "w.yaml"
+    file.write_text(yaml.safe_dump({**GOOD, **changes}))
+    with pytest.raises(RackspanError) as caught:
+        workload.load(str(file))
+    assert caught.value.code == 2
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", workload.shipped())
+def test_what_is_shipped_is_valid_and_has_enough_rounds_for_a_verdict(name: str) -> None:
+    assert workload.load(name).name == name
+    assert workload.load(name).blocks.rounds >= 6
+
+
+def test_a_workload_that_is_not_there_names_the_nearest() -> None:
+    with pytest.raises(RackspanError, match="no workload 'quite'; did you mean 'quiet'"):
+        workload.load("quite")
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"laod": {}}, "no key 'laod'; did you mean 'load'?"),
+        ({"cluster": {"rakcs": "a:1"}}, "cluster: no key 'rakcs'; did you mean 'racks'?"),
+        ({"modes": [*GOOD["modes"], {"name": "x", "akcs": "1"}]}, "modes.2: no key 'akcs'; did you mean 'acks'?"),
+        ({"modes": [GOOD["modes"][0]] * 2}, "modes: two have the name 'new'"),
+        ({"modes": [{"name": "x"}, {"name": "y", "acks": "1"}]}, "exactly one must have the role 'candidate', not 0"),
+        ({"topic": {"leaders": ["d"]}}, "topic.leaders: no rack 'd'"),
+        ({"topic": {"leaders": ["a"], "replication": 6}}, "6 replicas need as many brokers, not 5"),
+        ({"fault": {"how": "pause", "target": "a2"}}, "fault.target: a2 leads partitions"),
+        ({"fault": {"how": "pause", "target": "c3"}}, "fault.target: no broker or rack 'c3'; did you mean 'c1'?"),
+        ({"load": {"rate": 0}}, "load.rate: Input should be greater than 0, not 0"),
+    ],
+)
+def test_refusals_say_what_is_wrong(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
+    assert told in refusal(tmp_path, **changes)
+
+
+def test_replicas_are_led_where_asked_and_span_the_racks() -> None:
+    w = made()
+    nodes = plan(w.cluster).brokers
+    racks = {n.id: n.rack for n in nodes}
+    placed = w.replicas(nodes)
+    assert all(racks[ids[0]] == "a" and racks[ids[1]] != "a" and len(set(ids)) == 3 for ids in placed)
+    assert len(placed) == 3 and len({ids[0] for ids in placed}) == 2, "both brokers of the rack lead"
+    assert [n.name for n in w.faulted(nodes)] == ["c1"]
+
+
+def test_settings_become_text() -> None:
+    assert made().topic.settings == {"min.insync.racks": "2"}
+    assert made(modes=[{**GOOD["modes"][0], "topic": {"x.y": True}}, GOOD["modes"][1]]).modes[0].topic == {
+        "x.y": "true"
+    }
+
+
+def test_shorter_blocks_shorten_the_fault_too() -> None:
+    short = made().changed(rounds=2, seconds=3, warmup=None)
+    assert (short.blocks.rounds, short.blocks.seconds, short.blocks.warmup) == (2, 3, 20)
+    assert short.fault is not None and short.fault.seconds == 3
+
+
+def test_every_round_has_every_mode_and_the_next_turns_it_round() -> None:
+    turns = order(6, 4, seed=7)
+    rows = [[mode for number, mode in turns if number == r] for r in range(6)]
+    assert all(sorted(row) == [0, 1, 2, 3] for row in rows)
+    assert all(rows[i] == rows[i + 1][::-1] for i in (0, 2, 4))
+    assert len({tuple(row) for row in rows}) > 2, "not always the same order"
+    assert turns == order(6, 4, seed=7) and any(turns != order(6, 4, seed=s) for s in (8, 9, 10))
+
+
+def test_an_oracle_makes_brokers_log_fetches() -> None:
+    assert cluster_spec(made(oracle=True), "stock", 1).debug == [fetches.LOGGER]
+    spec = cluster_spec(made(), "rackspan", 0)
+    assert (spec.name, spec.distribution, spec.debug) == ("bench-0-mine", "rackspan", [])
+
+
+def test_fetches_are_read_from_the_brokers_debug_lines() -> None:
+    lines = [
+        "100 [Partition all-again-0 broker=1] Recorded replica 2 log end offset (LEO) position 17 and log start "
+        "offset 0.",
+        "110 [Partition all-again-0 broker=1] Recorded replica 2 log end offset (LEO) position 17 and log start "
+        "offset 0.",
+        "120 [Partition all-again-0 broker=1] Recorded replica 3 log end offset (LEO) position 17 and log start "
+        "offset 0.",
+        "130 [Partition other-0 broker=1] Recorded replica 3 log end offset (LEO) position 9 and log start offset 0.",
+        "140 [Partition all-again-0 broker=1] Increment HW",
+        "150 [Partition all-again-0 broker=1] Recorded replica 2 log end offset (LEO) position 19 and log start "
+        "offset 0.",
+        "160 [Partition all-ag",
+    ]
+    assert fetches.parse(lines, ["all-again"]).to_pylist() == [
+        {"mono_ns": t, "topic": "all-again", "partition": 0, "leader": 1, "follower": f, "leo": leo}
+        for t, f, leo in [(100, 2, 17), (120, 3, 17), (150, 2, 19)]
+    ]

@@ -1,0 +1,189 @@
+"""Workloads of the benchmark: which cluster, which modes, how they take turns, what is broken meanwhile. Pure data."""
+
+from __future__ import annotations
+
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from harness.errors import usage_error
+from harness.scenarios.placement import assignment
+from harness.spec import NAME, ClusterSpec
+from harness.topology import Node, plan
+from harness.validation import read_yaml, unknown, validated
+
+SHIPPED = Path(__file__).parent / "workloads"
+Role = Literal["candidate", "baseline", "control", "least", "stock", "other"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Mode(_Strict):
+    """One way to write: a distribution, an acks value, topic settings."""
+
+    name: str = Field(pattern="^[a-z][a-z0-9-]{0,30}$", description="names its topic and its client")
+    role: Role = Field(
+        "other",
+        description="candidate is compared with baseline; control: the baseline once more; least: acks=1, the least "
+        "that a write can take; stock: the baseline on the unpatched distribution",
+    )
+    label: str = Field("", description="how the report calls it; by default made of the values below")
+    distribution: str = Field("rackspan", description="rackspan, stock, or the path of an unpacked distribution")
+    acks: str = "all"
+    topic: dict[str, str] = Field(default_factory=dict, description="settings of its topic, over the workload's")
+
+    @property
+    def shown(self) -> str:
+        """How the report calls it."""
+        parts = [self.distribution, f"acks={self.acks}", *(f"{k}={v}" for k, v in self.topic.items())]
+        return self.label or " ".join(parts)
+
+
+class TopicPlan(_Strict):
+    """The same topic for every mode."""
+
+    partitions: int = Field(1, ge=1, le=100)
+    replication: int = Field(3, ge=1, le=9)
+    leaders: list[str] = Field(description="racks whose brokers lead")
+    settings: dict[str, str] = Field(default_factory=dict)
+
+
+class Load(_Strict):
+    """Open loop: records per second, bytes of a value."""
+
+    rate: float = Field(gt=0, le=100_000)
+    size: int = Field(200, ge=64, le=1_000_000)
+
+
+class Fault(_Strict):
+    """What is done to some brokers in every block; `recover` is how long a mode goes on sending after it is mended."""
+
+    how: Literal["pause", "kill"]
+    target: str = Field(description="a broker such as c1, or a rack such as rack:c")
+    seconds: float = Field(20, gt=0, le=600)
+    recover: float = Field(3, ge=0, le=600)
+
+
+class Blocks(_Strict):
+    """Seconds: `seconds` are measured, `settle` before them and `warmup` before all are not."""
+
+    rounds: int = Field(10, ge=1, le=1000, description="in each round every mode has one block")
+    seconds: float = Field(20, gt=0, le=3600)
+    settle: float = Field(1, ge=0, le=600)
+    warmup: float = Field(20, ge=0, le=3600)
+
+
+class Limits(_Strict):
+    """A block beyond one of these is void: it then tells of the machine rather than of Kafka."""
+
+    send_lag_p99_ms: float = Field(10, gt=0)
+    cpu_busy: float = Field(0.9, gt=0, le=1)
+    steal: float = Field(0.05, ge=0, le=1)
+
+
+class Workload(_Strict):
+    """A whole benchmark."""
+
+    apiVersion: Literal["rackspan/v1"] = "rackspan/v1"
+    name: str = Field(pattern=f"^{NAME}$")
+    about: str = Field("", description="one sentence for the report")
+    cluster: ClusterSpec = Field(description="its name and distribution follow from the workload and its modes")
+    topic: TopicPlan
+    load: Load
+    modes: list[Mode] = Field(min_length=2)
+    blocks: Blocks = Blocks()  # type: ignore[call-arg]
+    fault: Fault | None = None
+    oracle: bool = Field(False, description="log when followers' fetches arrive: what an ideal quorum would have done")
+    limits: Limits = Limits()  # type: ignore[call-arg]
+
+    @field_validator("modes", "topic", mode="before")
+    @classmethod
+    def _settings_as_text(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            return _text(value, "settings")
+        return [_text(v, "topic") for v in value] if isinstance(value, list) else value
+
+    @model_validator(mode="after")
+    def _fits(self) -> Workload:
+        racks = list(self.cluster.racks)
+        for rack in self.topic.leaders:
+            if rack not in racks:
+                raise ValueError(f"topic.leaders: {unknown(rack, racks, 'rack')}")
+        brokers = sum(self.cluster.racks.values())
+        if self.topic.replication > brokers:
+            raise ValueError(
+                f"topic.replication: {self.topic.replication} replicas need as many brokers, not {brokers}"
+            )
+        for what, values in (("name", [m.name for m in self.modes]), ("label", [m.shown for m in self.modes])):
+            twice = sorted({v for v in values if values.count(v) > 1})
+            if twice:
+                raise ValueError(f"modes: two have the {what} {twice[0]!r}")
+        roles = [m.role for m in self.modes]
+        for role in ("candidate", "baseline"):
+            if roles.count(role) != 1:
+                raise ValueError(f"modes: exactly one must have the role {role!r}, not {roles.count(role)}")
+        if self.fault is not None:
+            nodes = plan(self.cluster).brokers
+            targets = [*(n.name for n in nodes), *(f"rack:{rack}" for rack in racks)]
+            if self.fault.target not in targets:
+                raise ValueError(f"fault.target: {unknown(self.fault.target, targets, 'broker or rack')}")
+            led = [n.name for n in self.faulted(nodes) if n.rack in self.topic.leaders]
+            if led:
+                raise ValueError(f"fault.target: {', '.join(led)} leads partitions; name brokers that only follow")
+        return self
+
+    def faulted(self, brokers: tuple[Node, ...]) -> list[Node]:
+        """The brokers that the fault takes away."""
+        if self.fault is None:
+            return []
+        return [n for n in brokers if self.fault.target in (n.name, f"rack:{n.rack}")]
+
+    def replicas(self, brokers: tuple[Node, ...]) -> list[list[int]]:
+        """Replicas of each partition, leader first, racks in turn."""
+        leading = {n.id for n in brokers if n.rack in self.topic.leaders}
+        placed = [ids[: self.topic.replication] for ids in assignment(brokers) if ids[0] in leading]
+        return list(islice(cycle(placed), self.topic.partitions))
+
+    def changed(self, *, rounds: int | None, seconds: float | None, warmup: float | None) -> Workload:
+        """The same with other lengths; a fault then lasts as long as a block."""
+        given = {"rounds": rounds, "seconds": seconds, "warmup": warmup}
+        blocks = self.blocks.model_copy(update={k: v for k, v in given.items() if v is not None})
+        fault = self.fault
+        if fault is not None and seconds is not None:
+            fault = fault.model_copy(update={"seconds": seconds})
+        return self.model_copy(update={"blocks": blocks, "fault": fault})
+
+
+def load(name: str) -> Workload:
+    """A shipped workload by name, or one in a file. Raises RackspanError (exit code 2)."""
+    path = SHIPPED / f"{name}.yaml" if name in shipped() else Path(name)
+    if path.suffix not in (".yaml", ".yml"):
+        raise usage_error(
+            f"there is no workload {name!r}",
+            seen=unknown(name, shipped(), "workload"),
+            do="name one of them, or the path of a YAML file",
+        )
+    return validated(
+        Workload,
+        read_yaml(path, "workload"),
+        where=str(path),
+        what="workload",
+        begin="begin with `apiVersion: rackspan/v1`, `name:` and `cluster:`, as the files in harness/workloads do",
+        do="correct it; harness/workload.py says what each key means",
+    )
+
+
+def shipped() -> list[str]:
+    """Names of the workloads that come with the project."""
+    return sorted(p.stem for p in SHIPPED.glob("*.yaml"))
+
+
+def _text(data: Any, key: str) -> Any:
+    """Kafka's settings are text; YAML's numbers and booleans are turned into the text that Kafka reads."""
+    if not isinstance(data, dict) or not isinstance(data.get(key), dict):
+        return data
+    return {**data, key: {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in data[key].items()}}
