@@ -86,7 +86,8 @@ def export(where: Path) -> dict[str, str]:
         text = git(where, *_FORMAT, commit)
         text = re.sub(r"^Date: .*\n", "", text, count=1, flags=re.MULTILINE)
         name_, mail = IDENTITY
-        result[name] = re.sub(r"^From: .*$", f"From: {name_} <{mail}>", text, count=1, flags=re.MULTILINE)
+        # git folds a long identity onto lines that begin with a space.
+        result[name] = re.sub(r"^From: .*(?:\n .*)*$", f"From: {name_} <{mail}>", text, count=1, flags=re.MULTILINE)
     return result
 
 

@@ -70,6 +70,16 @@ def test_round_trip_gives_the_same_patch_and_tree(
     assert (again / "m/p/A.java").read_text() == (tree / "m/p/A.java").read_text()
 
 
+def test_a_long_identity_of_the_developer_does_not_show(
+    tree: Path, change: Callable[..., None], tmp_path: Path
+) -> None:
+    change()
+    git(tree, "commit", "-q", "--amend", "--no-edit", "--author", f"{'A name ' * 12}<{'long' * 12}@mail.example>")
+    worktree.rebuild(tree, tmp_path / "patches")
+    lines = (tmp_path / "patches" / "first-change.patch").read_text().splitlines()
+    assert lines[1:3] == ["From: Rackspan <rackspan@localhost>", "Subject: First change"]
+
+
 def test_rebuild_refuses_uncommitted_changes(tree: Path, tmp_path: Path) -> None:
     (tree / "m/p/A.java").write_text("class A {}\n")
     with pytest.raises(KpatchError, match="work tree has uncommitted changes"):

@@ -40,6 +40,11 @@ public final class BrokerRacks {
         return now.equals(racks) ? this : new BrokerRacks(Map.copyOf(now));
     }
 
+    /** The rack of a broker; null if it was never registered. */
+    public String rackOf(int broker) {
+        return racks.get(broker);
+    }
+
     /** The number of distinct racks of these brokers. A broker that was never registered is in no rack that is known. */
     public int span(Collection<Integer> brokers) {
         return racksOf(brokers).size();

@@ -1,0 +1,248 @@
+package io.rackspan.cluster;
+
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.TopicConfig;
+import org.apache.kafka.common.errors.NotEnoughReplicasException;
+import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.server.partition.PartitionState;
+import org.apache.kafka.server.partition.PendingShrinkIsr;
+import org.apache.kafka.server.replica.Replica;
+import org.apache.kafka.server.replica.ReplicaState;
+import org.apache.kafka.storage.internals.log.UnifiedLog;
+
+import io.rackspan.metadata.BrokerRacks;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.function.IntFunction;
+import java.util.function.Supplier;
+
+/**
+ * What requests with acks=min.insync.replicas wait for on one partition (seed 001): the members of the ISR that hold their
+ * records, the leader included, shall number min.insync.replicas and be in min.insync.racks racks.
+ *
+ * <p>Counted are replicas that the controller has in the ISR and that this leader does not propose to remove, with the log end
+ * they reported in the current leader epoch. The count is kept only while someone waits; otherwise a report of a follower
+ * costs one volatile read. It starts afresh whenever one of the things that it rests on is another one than before, which is
+ * told by their identity.
+ *
+ * <p>Thread-safe, with a lock that is held for a few comparisons and under which no other lock is taken. Methods that
+ * take a partition state are called with the partition's read or write lock, so that what they are given goes together.
+ */
+public final class AckQuorum {
+
+    private record View(PartitionState state, BrokerRacks racks, int minReplicas, int minRacks, QuorumOffset quorum) { }
+
+    private static final Logger LOG = LoggerFactory.getLogger(AckQuorum.class);
+
+    private final TopicPartition partition;
+    private final int leader;
+    private final IntFunction<Replica> followers;
+    private final Supplier<BrokerRacks> racks;
+
+    private final RefusalLog refusalLog = new RefusalLog();
+
+    /** Followers whose known log end is from an earlier leader epoch of this term, with the state that has it. */
+    private final Map<Replica, ReplicaState> unconfirmed = new IdentityHashMap<>();
+    private View view;
+    private long signalled = QuorumOffset.NONE;
+
+    private volatile int waiting = 0;
+    private volatile Object term;
+    private volatile long acknowledged = 0;
+
+    /**
+     * @param partition the partition, for texts
+     * @param leader    the id of this broker
+     * @param followers the follower with an id; null if there is none
+     * @param racks     the racks of brokers now
+     */
+    public AckQuorum(TopicPartition partition, int leader, IntFunction<Replica> followers, Supplier<BrokerRacks> racks) {
+        this.partition = partition;
+        this.leader = leader;
+        this.followers = followers;
+        this.racks = racks;
+    }
+
+    /** One partition of one waiting request. It remembers the term in which it began, and is counted until released. */
+    public static final class Waiter {
+
+        private final AckQuorum quorum;
+        private final Object begun;
+        private boolean released = false;
+
+        private Waiter(AckQuorum quorum, Object begun) {
+            this.quorum = quorum;
+            this.begun = begun;
+        }
+
+        /** The answer is settled. Doing it twice is doing it once. */
+        public void release() {
+            synchronized (quorum) {
+                if (!released) {
+                    released = true;
+                    quorum.waiting--;
+                }
+            }
+        }
+    }
+
+    /** Begin to wait. To be called before the append: no term that the record was not appended in may be taken for the waiter's. */
+    public synchronized Waiter await() {
+        if (waiting == 0)
+            view = null;
+        waiting++;
+        return new Waiter(this, term);
+    }
+
+    /** True while anyone waits here. */
+    public boolean isAwaited() {
+        return waiting > 0;
+    }
+
+    /** The number of waiters, for tests. */
+    int waiting() {
+        return waiting;
+    }
+
+    /** This broker has become the leader. What followers reported before is forgotten with their state. */
+    public synchronized void startTerm() {
+        term = new Object();
+        acknowledged = 0;
+        view = null;
+        unconfirmed.clear();
+    }
+
+    /**
+     * A new leader epoch, and this broker is still the leader. Another broker may have led in between, unseen, and may have had
+     * followers truncate: they count again when they fetch in this epoch.
+     */
+    public synchronized void startEpoch(Collection<Replica> replicas) {
+        view = null;
+        unconfirmed.clear();
+        replicas.forEach(replica -> unconfirmed.put(replica, replica.stateSnapshot()));
+    }
+
+    /** This broker is the leader no more. */
+    public synchronized void endTerm() {
+        term = null;
+        view = null;
+        unconfirmed.clear();
+    }
+
+    /** True if this broker has led without a break since before the waiter's record was appended. */
+    public boolean isInTerm(Waiter waiter) {
+        return waiter.begun != null && waiter.begun == term;
+    }
+
+    /** A follower has reported. Returns true if waiters may have what they wait for now. */
+    public synchronized boolean moved(Replica follower, PartitionState state, int minReplicas, int minRacks) {
+        if (isCurrent(state, minReplicas, minRacks))
+            view.quorum.moved(follower, end(follower));
+        else
+            rebuild(state, minReplicas, minRacks);
+        long now = view.quorum.offset();
+        boolean advanced = now > signalled;
+        signalled = now;
+        return advanced;
+    }
+
+    /** True if enough replicas in enough racks hold everything below this offset. */
+    public synchronized boolean reached(long offset, PartitionState state, int minReplicas, int minRacks) {
+        if (!isCurrent(state, minReplicas, minRacks))
+            rebuild(state, minReplicas, minRacks);
+        return view.quorum.offset() >= offset;
+    }
+
+    /** Notes that everything below this offset is acknowledged. */
+    public synchronized void acknowledged(long offset) {
+        if (offset > acknowledged)
+            acknowledged = offset;
+    }
+
+    /** The end of what was acknowledged in this term; 0 if nothing was. */
+    public long acknowledged() {
+        return acknowledged;
+    }
+
+    /** The refusal of a write with acks=min.insync.replicas before its append, and a line in the log if one is due. */
+    public NotEnoughReplicasException refusedAppend(int minReplicas, Collection<Integer> isr, Time time) {
+        String text = replicaShortage(minReplicas, isr);
+        log(text, "append(s)", time);
+        return new NotEnoughReplicasException(text);
+    }
+
+    /** Notes the refusal of a write that is in the log, with a line in the log if one is due; returns the text. */
+    public String refusedAfterAppend(String text, Time time) {
+        log(text, "appended write(s)", time);
+        return text;
+    }
+
+    /** How many replicas are in sync, and what asks for more. */
+    public String replicaShortage(int minReplicas, Collection<Integer> isr) {
+        return "Partition " + partition + " has " + isr.size() + " in-sync replica(s) " + new TreeSet<>(isr) + ", but " +
+            TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG + " is " + minReplicas + ".";
+    }
+
+    private void log(String text, String what, Time time) {
+        long refused = refusalLog.refused(time.milliseconds());
+        if (refused > 0)
+            LOG.warn("{} Refused {} {} since the last such line.", text, refused, what);
+    }
+
+    private boolean isCurrent(PartitionState state, int minReplicas, int minRacks) {
+        View v = view;
+        return v != null && v.state == state && v.minReplicas == minReplicas && v.minRacks == minRacks &&
+            (minRacks <= 1 || v.racks == racks.get());
+    }
+
+    private void rebuild(PartitionState state, int minReplicas, int minRacks) {
+        BrokerRacks where = minRacks > 1 ? racks.get() : BrokerRacks.EMPTY;
+        Collection<Integer> isr = state.isr();
+        QuorumOffset quorum = new QuorumOffset(isr.size(), minReplicas, minRacks);
+        List<String> numbered = new ArrayList<>();
+        for (int id : isr) {
+            Replica follower = id == leader ? null : followers.apply(id);
+            if (id == leader)
+                quorum.add(this, number(where.rackOf(id), numbered), Long.MAX_VALUE);
+            else if (follower != null && !leaves(id, state))
+                quorum.add(follower, number(where.rackOf(id), numbered), end(follower));
+        }
+        quorum.settle();
+        view = new View(state, where, minReplicas, minRacks, quorum);
+        // Never above what waiters were woken for: an advance that was seen here first is signalled by the next report.
+        signalled = Math.min(signalled, quorum.offset());
+    }
+
+    /** In-sync replicas that this leader proposes to remove may be out of the ISR already. One that it proposes to add is not in it. */
+    private static boolean leaves(int id, PartitionState state) {
+        return state instanceof PendingShrinkIsr shrink && shrink.outOfSyncReplicaIds().contains(id);
+    }
+
+    private static int number(String rack, List<String> numbered) {
+        if (rack == null)
+            return QuorumOffset.NO_RACK;
+        int known = numbered.indexOf(rack);
+        if (known >= 0)
+            return known;
+        numbered.add(rack);
+        return numbered.size() - 1;
+    }
+
+    private long end(Replica follower) {
+        ReplicaState now = follower.stateSnapshot();
+        if (!unconfirmed.isEmpty()) {
+            if (unconfirmed.get(follower) == now)
+                return UnifiedLog.UNKNOWN_OFFSET;
+            unconfirmed.remove(follower);
+        }
+        return now.logEndOffset();
+    }
+}
