@@ -15,12 +15,13 @@ from harness import cds, storage
 from harness import state as states
 from harness.admin import View, view
 from harness.backends import BACKENDS
-from harness.backends.base import Backend, ProcessState, end_processes
-from harness.backends.local import MARKER
+from harness.backends.base import Backend, Capability, ProcessState, end_processes
+from harness.backends.local import MARKER, LocalBackend
 from harness.dist import Distribution, find
 from harness.errors import RackspanError, usage_error
 from harness.home import BLOCKS, claim_block, clusters_folder, locked, release_block
 from harness.jvm import JvmOptions, agent_of
+from harness.net.control import Links
 from harness.node import KafkaNode, count_of, names_of, wait_gone
 from harness.progress import Progress
 from harness.readiness import NodeFailed, ready
@@ -45,15 +46,24 @@ class KafkaCluster:
         self.progress = progress or Progress()
         self.plan: Plan = plan(state.spec, state.block)
         self.distribution = Distribution(Path(state.distribution))
-        self.backend: Backend = BACKENDS[state.backend]()
+        self.backend: Backend = BACKENDS[state.spec.backend].at(folder)
         self._nodes: dict[str, KafkaNode] | None = None
         self._jvms: dict[Path, JvmOptions] = {}
 
     # ---- making, finding, ending -------------------------------------------------------------------------------------
 
     @classmethod
-    def up(cls, spec: ClusterSpec, *, seconds: float = READY_SECONDS, progress: Progress | None = None) -> KafkaCluster:
+    def up(
+        cls,
+        spec: ClusterSpec,
+        *,
+        seconds: float = READY_SECONDS,
+        progress: Progress | None = None,
+        tied: bool = False,
+    ) -> KafkaCluster:
         """Brings a new cluster up and waits until every node is ready.
+
+        `tied`: where the back end can, the cluster ends with this process, however that ends.
 
         What an interrupted run left under the same name is ended first; kept data is used again. A node that fails
         stays
@@ -66,7 +76,7 @@ class KafkaCluster:
             if old is not None and old.phase in ("up", "failed"):
                 raise AlreadyUp(spec.name)
             if old is not None and old.phase == "kept":
-                return cls._again(folder, old, spec, seconds, progress)
+                return cls._again(folder, old, spec, seconds, progress, tied)
             if old is not None or folder.exists():
                 with progress.step("leftovers of an interrupted run ended"):
                     cls._erase(folder, old)
@@ -74,7 +84,8 @@ class KafkaCluster:
             for override in spec.nodes.values():
                 find(override.distribution or spec.distribution)
             folder.mkdir(parents=True)
-            block = claim_block(folder, {b: plan(spec, b).listeners for b in BLOCKS})
+            shared = spec.backend == "local"  # else addresses are in networks that nobody else is in
+            block = claim_block(folder, {b: plan(spec, b).listeners for b in BLOCKS} if shared else None)
             state = states.State(
                 spec=spec, distribution=str(distribution.home), block=block, cluster_id=storage.random_id()
             )
@@ -83,6 +94,8 @@ class KafkaCluster:
             cluster = cls(folder, state, progress)
             with cluster._erased_if_interrupted():
                 cluster._begin(seconds)
+            if not tied:
+                cluster.backend.let_go()
             return cluster
 
     @classmethod
@@ -108,7 +121,7 @@ class KafkaCluster:
         remove(spec.name)
         cluster = None
         try:
-            cluster = cls.up(spec, seconds=seconds, progress=progress)
+            cluster = cls.up(spec, seconds=seconds, progress=progress, tied=True)
             yield cluster
         finally:
             remove(spec.name)
@@ -122,6 +135,7 @@ class KafkaCluster:
         with self._alone(self.name):
             self._reload()
             self._stop(self.select("all"), STOP_SECONDS)
+            self.backend.take_down()
             self.state.phase = "kept"
             self._save()
 
@@ -150,6 +164,9 @@ class KafkaCluster:
         with self._alone(self.name):
             self._reload()
             self._want(chosen, "running")
+            if self.state.phase == "kept":
+                self._make_network()
+                self.backend.let_go()
             self._start(chosen, seconds)
             if self.state.phase == "kept":
                 self.state.phase = "up"
@@ -191,8 +208,14 @@ class KafkaCluster:
 
     # ---- what is -----------------------------------------------------------------------------------------------------
 
+    @property
+    def links(self) -> Links:
+        """Delays and cuts between racks. Raises RackspanError (exit code 4) if the back end has none."""
+        return self.backend.links(self.plan)
+
     def view(self) -> View:
         """The cluster as its first answering broker sees it. Raises RackspanError."""
+        self.backend.enter()
         return view(self._alive_brokers())
 
     def status(self) -> ClusterStatus:
@@ -203,6 +226,7 @@ class KafkaCluster:
         alive = self._alive_brokers()
         if alive:
             try:
+                self.backend.enter()
                 seen = view(alive)
             except RackspanError as e:
                 silence = f"{e.what}: {e.seen}"
@@ -217,6 +241,7 @@ class KafkaCluster:
     def wait_ready(self, targets: Targets = "all", seconds: float = READY_SECONDS) -> None:
         """Waits until brokers are registered and unfenced and controllers follow their leader. Raises RackspanError."""
         chosen = self.select(targets)
+        self.backend.enter()
         with self.progress.step(f"{count_of(chosen)} ready") as seen:
             try:
                 wait_for(
@@ -256,7 +281,7 @@ class KafkaCluster:
 
     @classmethod
     def _again(
-        cls, folder: Path, old: states.State, spec: ClusterSpec, seconds: float, progress: Progress
+        cls, folder: Path, old: states.State, spec: ClusterSpec, seconds: float, progress: Progress, tied: bool
     ) -> KafkaCluster:
         if old.spec != spec:
             raise usage_error(
@@ -267,14 +292,28 @@ class KafkaCluster:
         cluster = cls(folder, old, progress)
         chosen = list(cluster._by_name().values())
         cluster._want(chosen, "running")
+        cluster._make_network()
         cluster._start(chosen, seconds)
+        if not tied:
+            cluster.backend.let_go()
         old.phase = "up"
         cluster._save()
         return cluster
 
+    def _make_network(self) -> None:
+        """What the hosts need, and the delays between racks as asked, which every run depends on."""
+        if Capability.DELAY not in self.backend.capabilities:
+            self.backend.bring_up(self.plan)
+            return
+        with self.progress.step(f"network of {len(self.plan.nodes)} hosts made") as seen:
+            self.backend.bring_up(self.plan)
+            for link in self.links.check():
+                seen(str(link))
+
     def _begin(self, seconds: float) -> None:
         nodes = list(self._by_name().values())
         _know_jvm(nodes)  # before storage is formatted
+        self._make_network()
         with self.progress.step(f"storage of {count_of(nodes)} formatted"):
             self._each(nodes, KafkaNode.write_config)
             storage.format_cluster(nodes, self.state.cluster_id, self.state.spec.features)
@@ -382,7 +421,9 @@ class KafkaCluster:
             state.phase = "ending"
             if folder.exists():
                 state.save(folder)
-        end_processes(folder, BACKENDS[state.backend if state else "local"]())
+        for kind in [BACKENDS[state.spec.backend]] if state else BACKENDS.values():
+            kind.at(folder).take_down()
+        end_processes(folder, LocalBackend())
         if folder.exists():
             shutil.rmtree(folder)
         if state is not None:

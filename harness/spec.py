@@ -11,6 +11,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from harness.names import broker_names, controller_names
+from harness.net.links import Link, resolve
 from harness.profiles import Profile
 from harness.validation import read_yaml, unknown, validated
 
@@ -90,6 +91,13 @@ class ClusterSpec(_Strict):
     racks: dict[str, int] = Field(
         default_factory=lambda: {"a": 2, "b": 2, "c": 2}, description='brokers per rack; also as text: "a:2,b:2,c:2"'
     )
+    backend: Literal["local", "netns"] = Field(
+        default="local", description="local: processes on loopback addresses; netns: hosts with networks of their own"
+    )
+    links: dict[str, Link] = Field(
+        default_factory=dict,
+        description='round-trip times between racks, as {default: 2ms, a-c: {rtt: 20ms, jitter: 1ms, loss: "0.1%"}}',
+    )
     controllers: int = Field(3, ge=1, le=9, description="dealt over the racks in turn")
     profile: Profile = Field("fast-failover", description="fault-detection times: tuned for tests, or Kafka's own")
     jvm: Literal["quick", "full"] = Field(
@@ -108,6 +116,14 @@ class ClusterSpec(_Strict):
 
     _text = field_validator("settings", "broker", "controller", mode="before")(_as_settings)
     _own = field_validator("settings", "broker", "controller")(_refuse_own)
+
+    @field_validator("links", mode="before")
+    @classmethod
+    def _links_from_text(cls, value: object) -> object:
+        """A link given as text alone is a round-trip time."""
+        if not isinstance(value, dict):
+            return value
+        return {str(key): {"rtt": link} if isinstance(link, str) else link for key, link in value.items()}
 
     @field_validator("racks", mode="before")
     @classmethod
@@ -129,6 +145,16 @@ class ClusterSpec(_Strict):
         if sum(racks.values()) == 0:
             raise ValueError("no rack has a broker")
         return racks
+
+    @model_validator(mode="after")
+    def _links_fit_racks(self) -> ClusterSpec:
+        try:
+            resolve(self.links, list(self.racks))
+        except ValueError as e:
+            raise ValueError(f"links: {e}") from None
+        if self.links and self.backend == "local":
+            raise ValueError("links: the back end local cannot delay; give `backend: netns`")
+        return self
 
     @model_validator(mode="after")
     def _overrides_fit_nodes(self) -> ClusterSpec:

@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
-from harness.backends.local import write_aside
 from harness.errors import RackspanError
+from harness.files import write_aside
 from harness.spec import ClusterSpec
 
 FILE = "state.json"
@@ -29,7 +29,6 @@ class State(BaseModel):
 
     version: Literal[1] = 1
     spec: ClusterSpec
-    backend: str = "local"
     distribution: str
     block: int
     cluster_id: str

@@ -107,7 +107,11 @@ class Plan:
 
 
 def plan(spec: ClusterSpec, block: int = 77) -> Plan:
-    """Lays a spec out on the loopback addresses 127.BLOCK.RACK.N; controllers are dealt over the racks in turn."""
+    """Lays a spec out on addresses NET.RACK.N; controllers are dealt over the racks in turn.
+
+    NET is 127.BLOCK, or 198.18 in networks of the cluster's own (a range that is set apart for tests).
+    """
+    net = "198.18" if spec.backend == "netns" else f"127.{block}"
     nodes: list[Node] = []
     index = {rack: number for number, rack in enumerate(spec.racks, start=1)}
     for rack, count in spec.racks.items():
@@ -121,7 +125,7 @@ def plan(spec: ClusterSpec, block: int = 77) -> Plan:
                     role="broker",
                     rack=rack,
                     broker_rack=rack if override.rack is None else override.rack,
-                    address=f"127.{block}.{index[rack]}.{n}",
+                    address=f"{net}.{index[rack]}.{n}",
                     port=BROKER_PORT,
                     metrics_port=METRICS_PORT,
                     heap=override.heap or spec.heap.broker,
@@ -138,7 +142,7 @@ def plan(spec: ClusterSpec, block: int = 77) -> Plan:
                 role="controller",
                 rack=rack,
                 broker_rack="",
-                address=f"127.{block}.{index[rack]}.{FIRST_CONTROLLER + number // len(spec.racks)}",
+                address=f"{net}.{index[rack]}.{FIRST_CONTROLLER + number // len(spec.racks)}",
                 port=CONTROLLER_PORT,
                 metrics_port=METRICS_PORT,
                 heap=override.heap or spec.heap.controller,

@@ -2,5 +2,6 @@
 
 from harness.backends.base import Backend
 from harness.backends.local import LocalBackend
+from harness.backends.netns import NetnsBackend
 
-BACKENDS: dict[str, type[Backend]] = {"local": LocalBackend}
+BACKENDS: dict[str, type[Backend]] = {"local": LocalBackend, "netns": NetnsBackend}

@@ -14,10 +14,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from signal import SIGKILL, Signals
+from typing import TYPE_CHECKING
 
-from harness.errors import RackspanError
-from harness.topology import Node
+from harness.errors import RackspanError, environment_error
+from harness.topology import Node, Plan
 from harness.wait import Pending, wait_for
+
+if TYPE_CHECKING:
+    from harness.net.control import Links
 
 
 class Capability(StrEnum):
@@ -124,14 +128,16 @@ class Host(ABC):
         """
         pid, out = shlex.quote(pid_file), shlex.quote(output)
         inner = (
-            f'line="$$ $(cut -d" " -f22 /proc/$$/stat)" && echo "$line" > {pid}.part && mv {pid}.part {pid} && '
+            # /proc tells the pid that the harness sees, also where the process has another one for itself
+            f'read -r stat < /proc/self/stat && set -- $stat && line="$1 ${{22}}" && '
+            f'echo "$line" > {pid}.part && mv {pid}.part {pid} && '
             f'echo "$line" >&3 && exec 3>&- && {exports(env)}exec {shlex.join(command)}'
         )
         script = (
             f'mkdir -p -- "$(dirname {pid})" "$(dirname {out})" && rm -f {pid} && exec 3>&1 || exit 1\n'
             f"setsid sh -c {shlex.quote(inner)} < /dev/null >> {out} 2>&1 &"
         )
-        done = self.shell(script)
+        done = self.launch(script)
         process = Process.parse(done.out)
         if process is None:
             raise RackspanError(
@@ -140,6 +146,10 @@ class Host(ABC):
                 do=f"read {output}",
             )
         return process
+
+    def launch(self, script: str) -> Output:
+        """Runs a script that leaves a process behind."""
+        return self.shell(script)
 
     def process(self, pid_file: str) -> Process | None:
         """The process that a pid file names, alive or not."""
@@ -169,6 +179,42 @@ class Backend(ABC):
     @abstractmethod
     def leftovers(self, marker: str) -> list[tuple[Host, Process]]:
         """Processes that carry the marker in their environment although no pid file need name them."""
+
+    @classmethod
+    @abstractmethod
+    def at(cls, folder: Path) -> Backend:
+        """The back end of the cluster in that folder."""
+
+    def bring_up(self, plan: Plan) -> None:
+        """Makes what the hosts need, if it is not there. Where the back end can, it ends with this process, however
+        that ends, unless it is let go.
+        """
+        self.enter()
+
+    def let_go(self) -> None:  # noqa: B027  # not every back end can tie hosts to a process
+        """From now on the hosts outlive this process."""
+
+    @abstractmethod
+    def enter(self) -> None:
+        """Lets this thread, and those that it starts later, reach the hosts' addresses. Raises RackspanError."""
+
+    def take_down(self) -> None:  # noqa: B027  # not every back end makes something
+        """Ends what `bring_up` made."""
+
+    def links(self, plan: Plan) -> Links:
+        """Delays and cuts between racks. Raises RackspanError (exit code 4) where there are none."""
+        self.require(Capability.DELAY, Capability.CUT)
+        raise NotImplementedError
+
+    def require(self, *wanted: Capability) -> None:
+        """Raises RackspanError (exit code 4) if the back end lacks one of these."""
+        lacking = [c.value for c in wanted if c not in self.capabilities]
+        if lacking:
+            raise environment_error(
+                f"back end {self.name} cannot do this",
+                seen=f"it lacks: {', '.join(lacking)}; it has: {', '.join(sorted(self.capabilities)) or 'none'}",
+                do="bring the cluster up with the back end netns",
+            )
 
 
 def end_processes(marker: Path, backend: Backend) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from harness.backends.base import Backend, Capability, Host, Output, Process, ProcessState, state_from_stat
 from harness.errors import RackspanError
+from harness.files import write_aside
+from harness.net.namespaces import leave_network
 from harness.topology import Node
 
 MARKER = "RACKSPAN_CLUSTER_HOME"  # environment variable of every process of a cluster: the cluster's folder
@@ -25,9 +27,12 @@ class LocalHost(Host):
         self.root = root
 
     def shell(self, script: str, *, seconds: float = 60.0) -> Output:
+        return self._run(self.argv(["/bin/bash", "-c", script]), script, seconds)
+
+    def _run(self, command: list[str], script: str, seconds: float) -> Output:
         try:
             done = subprocess.run(
-                ["/bin/bash", "-c", script],
+                command,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
@@ -80,31 +85,32 @@ class LocalBackend(Backend):
     def host(self, node: Node, root: str) -> Host:
         return LocalHost(node.name, node.address, root)
 
+    @classmethod
+    def at(cls, folder: Path) -> LocalBackend:
+        return cls()
+
+    def enter(self) -> None:
+        leave_network()
+
     def leftovers(self, marker: str) -> list[tuple[Host, Process]]:
-        wanted = f"{MARKER}={marker}".encode()
-        found: list[tuple[Host, Process]] = []
-        for entry in Path("/proc").iterdir():
-            if not entry.name.isdigit() or int(entry.name) == os.getpid():
+        return [(LocalHost(str(p.pid), "127.0.0.1", marker), p) for p in processes_with(MARKER, marker)]
+
+
+def processes_with(variable: str, value: str) -> list[Process]:
+    """Processes of this machine, but for this one, that have the variable in their environment."""
+    wanted = f"{variable}={value}".encode()
+    found: list[Process] = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        with contextlib.suppress(OSError):
+            if wanted not in (entry / "environ").read_bytes().split(b"\0"):
                 continue
-            with contextlib.suppress(OSError):
-                if wanted not in (entry / "environ").read_bytes().split(b"\0"):
-                    continue
-                stat = (entry / "stat").read_text()
-                process = Process(int(entry.name), int(stat.rpartition(")")[2].split()[19]))
-                if state_from_stat(stat, process) is not ProcessState.GONE:
-                    found.append((LocalHost(entry.name, "127.0.0.1", marker), process))
-        return found
-
-
-def write_aside(path: Path, text: str) -> None:
-    """Writes a file whole or not at all: aside, flushed, then renamed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with part.open("w", encoding="utf-8") as f:
-        f.write(text)
-        f.flush()
-        os.fsync(f.fileno())
-    part.replace(path)
+            stat = (entry / "stat").read_text()
+            process = Process(int(entry.name), int(stat.rpartition(")")[2].split()[19]))
+            if state_from_stat(stat, process) is not ProcessState.GONE:
+                found.append(process)
+    return found
 
 
 def _copy(source: str, target: str) -> None:

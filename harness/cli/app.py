@@ -14,6 +14,7 @@ import typer
 
 from harness.cli import bench, build, doctor, down, env, execute, logs, ls, nodes, patch, report, run, status, test, up
 from harness.errors import Exit, RackspanError
+from harness.net import namespaces
 
 app = typer.Typer(
     name="rackspan",
@@ -45,6 +46,7 @@ app.add_typer(patch.patch, name="patch")
 
 def main() -> NoReturn:
     """Runs the command; ends with the exit code."""
+    namespaces.may_restart = True
     signal.signal(signal.SIGTERM, _interrupt)  # a terminated command cleans up as an interrupted one does
     try:
         app(prog_name="rackspan")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from harness import spec as specs
+from harness.backends import BACKENDS
 from harness.cli.output import Ticks, err, out, table
 from harness.cli.status import show
 from harness.cluster import READY_SECONDS, AlreadyUp, KafkaCluster
@@ -21,6 +22,10 @@ def up(
     name: Annotated[str | None, typer.Option(help="Name of the cluster.")] = None,
     distribution: Annotated[str | None, typer.Option(help="rackspan, stock, or a folder.")] = None,
     controllers: Annotated[int | None, typer.Option(help="Number of controllers.")] = None,
+    backend: Annotated[str | None, typer.Option(help=f"Where nodes run: {', '.join(BACKENDS)}.")] = None,
+    link: Annotated[
+        list[str] | None, typer.Option("--link", help="Round-trip time between racks: default=2ms, a-c=20ms.")
+    ] = None,
     setting: Annotated[list[str] | None, typer.Option("--set", help="A broker setting, KEY=VALUE.")] = None,
     wait: Annotated[float, typer.Option(help="Seconds to wait until it is ready.")] = READY_SECONDS,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the nodes it would have, start nothing.")] = False,
@@ -31,10 +36,12 @@ def up(
         out.print(specs.json_schema(), markup=False)
         return
     data = specs.load(file).model_dump(exclude_unset=True) if file else {}
-    given = {"racks": racks, "name": name, "distribution": distribution, "controllers": controllers}
+    given = {"racks": racks, "name": name, "distribution": distribution, "controllers": controllers, "backend": backend}
     data |= {key: value for key, value in given.items() if value is not None}
     if setting:
-        data["broker"] = data.get("broker", {}) | dict(_pair(text) for text in setting)
+        data["broker"] = data.get("broker", {}) | dict(_pair(text, "--set", "min.insync.racks=2") for text in setting)
+    if link:
+        data["links"] = data.get("links", {}) | dict(_pair(text, "--link", "a-b=2ms") for text in link)
     spec = specs.parse(data)
     if dry_run:
         columns = ("NODE", "RACK", "ROLE", "ID", "ADDRESS", "HEAP")
@@ -55,8 +62,8 @@ def up(
         err.print(f"next: rackspan status {cluster.name}, rackspan down {cluster.name}")
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _pair(text: str, option: str, example: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise usage_error(f"cannot read --set {text}", seen="no KEY=VALUE", do="as in --set min.insync.racks=2")
+        raise usage_error(f"cannot read {option} {text}", seen="no KEY=VALUE", do=f"as in {option} {example}")
     return key.strip(), value.strip()

@@ -1,0 +1,1 @@
+"""Networks of namespaces: a bridge a rack, delays and cuts between racks, and what was measured of them."""

@@ -1,0 +1,215 @@
+"""What can be done to the links of a running cluster, and what was measured of them."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import RackspanError, environment_error, usage_error
+from harness.files import write_aside
+from harness.home import locked_wait
+from harness.net.links import Link, LinkState, around, pair_of, resolve
+from harness.topology import Node, Plan
+from harness.wait import Pending, wait_for
+
+if TYPE_CHECKING:
+    from harness.backends.base import Host
+
+KEEPER, LINKS, APPLIED = "keeper.json", "links.json", "links.applied"
+TOLERANCE = 0.10
+_PROBE = str(Path(__file__).with_name("probe.py"))
+_ROUNDS = 6
+
+
+@dataclass(frozen=True)
+class LinkSeen:
+    """Round-trip times between two racks, asked and measured, in ms; None where nothing came back."""
+
+    racks: str
+    asked_ms: float
+    p50_ms: float | None
+    p90_ms: float | None
+    p99_ms: float | None
+    samples: int
+
+    @property
+    def off(self) -> float:
+        """By which share the median is off; 0 where no delay is asked for."""
+        if self.p50_ms is None:
+            return 1.0
+        return abs(self.p50_ms - self.asked_ms) / self.asked_ms if self.asked_ms else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for a run's manifest."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        seen = "no answer" if self.p50_ms is None else f"{self.p50_ms:.2f} ms"
+        return f"{self.racks} {seen} (asked {self.asked_ms:g} ms)"
+
+
+class Links:
+    """The links of one cluster. Every change is on record in its folder and in force when the method returns."""
+
+    def __init__(self, folder: Path, plan: Plan, host: Callable[[Node], Host], wake: Callable[[], None]) -> None:
+        self._folder = folder
+        self._plan = plan
+        self._host = host
+        self._wake = wake
+
+    @property
+    def state(self) -> LinkState:
+        """What holds now."""
+        return LinkState.model_validate_json((self._folder / LINKS).read_text(encoding="utf-8"))
+
+    def set_delay(self, one: str, other: str, rtt: str, *, jitter: str = "0ms", loss: str = "0%") -> None:
+        """Round-trip time between two racks from now on, as `set_delay("a", "b", "20ms")`. Raises RackspanError."""
+        pair = self._pair(one, other)
+        try:
+            link = Link(rtt=rtt, jitter=jitter, loss=loss)
+        except ValueError as e:
+            raise usage_error(f"cannot delay {one}-{other}", seen=str(e), do="give times as 2ms, a loss as 1%") from e
+        self._change(lambda s: s.links.update({"-".join(pair): link}))
+
+    def cut(self, rack: str, other: str | None = None, *, one_way: bool = False) -> None:
+        """Nothing passes any more between a rack and another one, or all others; `one_way`: nothing from it to them.
+
+        Inside the rack, and between it and the driver, all goes on. Raises RackspanError.
+        """
+        self._rack(rack)
+        pairs = around(rack, list(self._plan.spec.racks))
+        if other is not None:
+            self._pair(rack, other)
+            pairs = [(rack, other), (other, rack)]
+        if one_way:
+            pairs = [pair for pair in pairs if pair[0] == rack]
+        self._change(lambda s: s.cuts.extend(pair for pair in pairs if pair not in s.cuts))
+
+    def unplug(self, node: str) -> None:
+        """Takes a node off the network altogether, also from the driver's sight. Raises RackspanError."""
+        name = self._plan.node(node).name
+        self._change(lambda s: None if name in s.unplugged else s.unplugged.append(name))
+
+    def heal(self) -> None:
+        """Undoes all cuts, puts all cables back, and gives each link the delay that the spec says."""
+        declared = declared_links(self._plan)
+
+        def whole(state: LinkState) -> None:
+            state.cuts, state.unplugged, state.links = [], [], declared
+
+        self._change(whole)
+
+    def measure(self, samples: int = 25) -> list[LinkSeen]:
+        """Round-trip times of all pairs of racks that have nodes and are not cut, measured from host to host."""
+        state = self.state
+        first: dict[str, Node] = {}
+        for node in self._plan.nodes:
+            if node.name not in state.unplugged:
+                first.setdefault(node.rack, node)
+        pairs = [p for p in state.pairs() if p[0] in first and p[1] in first and not state.is_cut(*p)]
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            times = list(pool.map(lambda p: self._times(first[p[0]], first[p[1]], samples), pairs))
+        return [_seen("-".join(p), state.link(*p).ms, t) for p, t in zip(pairs, times, strict=True)]
+
+    def check(self, samples: int = 25) -> list[LinkSeen]:
+        """The measured times, once every median is within 10 % of what is asked for.
+
+        Raises RackspanError (exit code 4): a machine that cannot hold the delays must not give numbers.
+        """
+        best: list[LinkSeen] = []
+        for _ in range(_ROUNDS):
+            seen = self.measure(samples)
+            if not best or max(s.off for s in seen) < max(s.off for s in best):
+                best = seen
+            if all(s.off <= TOLERANCE for s in seen):
+                return seen
+            self._adjust(seen)
+        wrong = [str(s) for s in best if s.off > TOLERANCE]
+        raise environment_error(
+            "the delays between racks are not what was asked for",
+            seen=f"{', '.join(wrong)} at best in {_ROUNDS} rounds of {samples} samples",
+            do="give the machine less other work, or ask for longer delays",
+        )
+
+    def write(self) -> None:
+        """The links file of a cluster that has no keeper yet."""
+        state = LinkState(racks=list(self._plan.spec.racks), links=declared_links(self._plan))
+        (self._folder / APPLIED).unlink(missing_ok=True)
+        write_aside(self._folder / LINKS, state.model_dump_json(indent=1))
+
+    def wait_applied(self, version: int = 1) -> None:
+        """Waits until the keeper has that version in force. Raises RackspanError with what hindered it."""
+
+        def applied() -> bool | Pending:
+            try:
+                answer = json.loads((self._folder / APPLIED).read_text(encoding="utf-8"))
+            except FileNotFoundError:
+                return Pending("no answer yet")
+            if answer["version"] < version:
+                return Pending(f"version {answer['version']} of {version}")
+            if answer["error"]:
+                raise _NotApplied("the links cannot be set", seen=answer["error"], do="see `rackspan doctor`")
+            return True
+
+        wait_for("the links to be set", applied, 30, every=0.01, at_once=_NotApplied)
+
+    def _adjust(self, seen: Sequence[LinkSeen]) -> None:
+        """Lets packets go earlier (or later) by what the medians were late on average: each passes the queue twice."""
+        late = [s.p50_ms - s.asked_ms for s in seen if s.asked_ms and s.p50_ms is not None]
+        if not late:
+            return
+        step = round(statistics.median(late) * 5e5)
+
+        def earlier(state: LinkState) -> None:
+            state.early_ns = max(0, min(500_000, state.early_ns + step))
+
+        self._change(earlier)
+
+    def _times(self, source: Node, target: Node, samples: int) -> list[int]:
+        out = self._host(source).run([sys.executable, "-I", "-S", _PROBE, target.address, str(samples), "0.004"])
+        times: list[int] = json.loads(out)
+        return times
+
+    def _change(self, change: Callable[[LinkState], object]) -> None:
+        with locked_wait(self._folder / "links.lock"):
+            state = self.state
+            change(state)
+            state.version += 1
+            write_aside(self._folder / LINKS, state.model_dump_json(indent=1))
+            self._wake()
+            self.wait_applied(state.version)
+
+    def _rack(self, rack: str) -> None:
+        racks = list(self._plan.spec.racks)
+        if rack not in racks:
+            raise usage_error(f"there is no rack {rack!r}", seen=f"racks: {', '.join(racks)}", do="name one of them")
+
+    def _pair(self, one: str, other: str) -> tuple[str, str]:
+        self._rack(one)
+        self._rack(other)
+        if one == other:
+            raise usage_error(f"{one}-{other} is no link", seen="one rack named twice", do="name two racks")
+        return pair_of(f"{one},{other}", list(self._plan.spec.racks))
+
+
+class _NotApplied(RackspanError):
+    """The keeper could not set the links."""
+
+
+def declared_links(plan: Plan) -> dict[str, Link]:
+    """Links as the spec says, by pair."""
+    return resolve(plan.spec.links, list(plan.spec.racks))
+
+
+def _seen(racks: str, asked: float, times: Sequence[int]) -> LinkSeen:
+    back = sorted(t / 1000 for t in times if t >= 0)
+    if not back:
+        return LinkSeen(racks, asked, None, None, None, len(times))
+    p50, p90, p99 = (back[min(len(back) - 1, round(q * (len(back) - 1)))] for q in (0.5, 0.9, 0.99))
+    return LinkSeen(racks, asked, p50, p90, p99, len(times))
