@@ -71,6 +71,7 @@ class KafkaCluster:
         """
         progress = progress or Progress()
         folder = clusters_folder() / spec.name
+        BACKENDS[spec.backend].at(folder).prepare()
         with cls._alone(spec.name):
             old = states.load(folder)
             if old is not None and old.phase in ("up", "failed"):
@@ -84,8 +85,7 @@ class KafkaCluster:
             for override in spec.nodes.values():
                 find(override.distribution or spec.distribution)
             folder.mkdir(parents=True)
-            shared = spec.backend == "local"  # else addresses are in networks that nobody else is in
-            block = claim_block(folder, {b: plan(spec, b).listeners for b in BLOCKS} if shared else None)
+            block = claim_block(folder, {b: plan(spec, b).listeners for b in BLOCKS}) if spec.backend == "local" else 0
             state = states.State(
                 spec=spec, distribution=str(distribution.home), block=block, cluster_id=storage.random_id()
             )

@@ -97,7 +97,17 @@ def release_block(owner: Path, block: int) -> None:
 
 
 def _claims() -> Path:
-    return Path(tempfile.gettempdir()) / f"rackspan-blocks-{os.getuid()}"
+    return Path(tempfile.gettempdir()) / f"rackspan-blocks-{_user()}"
+
+
+def _user() -> int:
+    """This user's id, as it is outside of a user namespace that the process may be in."""
+    me = os.getuid()
+    for line in Path("/proc/self/uid_map").read_text(encoding="ascii").splitlines():
+        inside, outside, count = (int(part) for part in line.split())
+        if inside <= me < inside + count:
+            return outside + me - inside
+    return me
 
 
 def _free(address: str, port: int) -> bool:

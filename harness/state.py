@@ -25,7 +25,9 @@ class NodeRecord(BaseModel):
 
 
 class State(BaseModel):
-    """A cluster: `block` of addresses, `phase` of its life (`starting` and `ending` seen later mean: interrupted)."""
+    """A cluster: `block` of loopback addresses (0: none), `phase` of its life (`starting` and `ending` seen later mean:
+    interrupted).
+    """
 
     version: Literal[1] = 1
     spec: ClusterSpec

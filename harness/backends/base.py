@@ -185,6 +185,9 @@ class Backend(ABC):
     def at(cls, folder: Path) -> Backend:
         """The back end of the cluster in that folder."""
 
+    def prepare(self) -> None:  # noqa: B027  # not every back end needs rights
+        """Gets this process the rights that it will need. Raises RackspanError (exit code 4)."""
+
     def bring_up(self, plan: Plan) -> None:
         """Makes what the hosts need, if it is not there. Where the back end can, it ends with this process, however
         that ends, unless it is let go.

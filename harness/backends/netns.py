@@ -66,6 +66,10 @@ class NetnsBackend(Backend):
 
     # ---- life of the network -----------------------------------------------------------------------------------------
 
+    def prepare(self) -> None:
+        namespaces.leave_network()
+        namespaces.become_capable(self._user_namespace())
+
     def bring_up(self, plan: Plan) -> None:
         """Makes the network of the cluster, if it has none; it ends with this process unless it is let go.
 
@@ -129,8 +133,7 @@ class NetnsBackend(Backend):
         return ["nsenter", "--preserve-credentials", *spaces, "--", *command]
 
     def _start(self, plan: Plan) -> None:
-        namespaces.leave_network()
-        namespaces.become_capable(self._user_namespace())
+        self.prepare()
         (self.folder / KEEPER).unlink(missing_ok=True)
         links = self.links(plan)
         links.write()
@@ -165,7 +168,11 @@ class NetnsBackend(Backend):
             wait_for("the network of the hosts", there, 60, every=0.02, at_once=_NoNetwork, do=f"read {log}")
         except _NoNetwork as e:
             self.take_down()
-            raise namespaces.refused(str(e)) from None
+            raise environment_error(
+                "cannot make the network of the hosts",
+                seen=str(e),
+                do="see `rackspan doctor`, or use the back end local",
+            ) from None
         links.wait_applied()
 
     def _user_namespace(self) -> str | None:

@@ -12,7 +12,7 @@ from harness.errors import RackspanError
 def ls(output: FormatOption = Format.TABLE) -> None:
     """List the clusters of this machine's user."""
     rows: list[dict[str, object]] = []
-    for name in clusters.names():
+    for name in sorted(clusters.names(), key=_own_network):
         try:
             now = KafkaCluster.open(name).status()
         except RackspanError as e:
@@ -37,3 +37,11 @@ def ls(output: FormatOption = Format.TABLE) -> None:
         out.print(table(columns, [[r.get(key) for key in keys] for r in rows]))
     else:
         err.print("no clusters")
+
+
+def _own_network(name: str) -> bool:
+    """Clusters with a network of their own come last: an ordinary user cannot leave it again for the others."""
+    try:
+        return KafkaCluster.open(name).state.spec.backend != "local"
+    except RackspanError:
+        return False
