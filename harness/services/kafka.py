@@ -73,7 +73,8 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
     }
 
     def __init__(self, context: Any, spec: ClusterSpec, allowed: Sequence[Allowed] = ()) -> None:
-        self.spec = spec.model_copy(update={"name": f"test-{os.getpid()}-{next(_numbers)}"})
+        backend = context.globals.get("backend", spec.backend)
+        self.spec = spec.model_copy(update={"name": f"test-{os.getpid()}-{next(_numbers)}", "backend": backend})
         self.plan = plan(self.spec)
         self.allowed = (*ALLOWED, *allowed)
         self._kafka: KafkaCluster | None = None
@@ -96,7 +97,9 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
     def start(self, **unused: Any) -> None:
         """Brings the cluster up and waits until it is ready. Raises RackspanError; logs are collected then too."""
         try:
-            self._kafka = KafkaCluster.up(self.spec, seconds=READY_SECONDS, progress=LoggedProgress(self.logger))
+            self._kafka = KafkaCluster.up(
+                self.spec, seconds=READY_SECONDS, progress=LoggedProgress(self.logger), tied=True
+            )
         finally:
             if self._kafka is None and self.spec.name in names():
                 self._kafka = KafkaCluster.open(self.spec.name)
