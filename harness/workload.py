@@ -8,7 +8,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from harness.errors import usage_error
+from harness.backends import BACKENDS
+from harness.backends.base import Capability
+from harness.errors import environment_error, usage_error
+from harness.net.links import LinkState, resolve
 from harness.scenarios.placement import assignment
 from harness.spec import NAME, ClusterSpec
 from harness.topology import Node, plan
@@ -35,6 +38,11 @@ class Mode(_Strict):
     distribution: str = Field("rackspan", description="rackspan, stock, or the path of an unpacked distribution")
     acks: str = "all"
     topic: dict[str, str] = Field(default_factory=dict, description="settings of its topic, over the workload's")
+
+    @property
+    def side(self) -> str:
+        """Its role, which no other mode has; the name of one that has no role of its own."""
+        return self.name if self.role == "other" else self.role
 
     @property
     def shown(self) -> str:
@@ -83,6 +91,7 @@ class Limits(_Strict):
     send_lag_p99_ms: float = Field(10, gt=0)
     cpu_busy: float = Field(0.9, gt=0, le=1)
     steal: float = Field(0.05, ge=0, le=1)
+    rtt_off: float = Field(0.10, gt=0, le=1, description="share by which a measured round-trip time may be off")
 
 
 class Workload(_Strict):
@@ -123,6 +132,9 @@ class Workload(_Strict):
             if twice:
                 raise ValueError(f"modes: two have the {what} {twice[0]!r}")
         roles = [m.role for m in self.modes]
+        twice = sorted({r for r in roles if r != "other" and roles.count(r) > 1})
+        if twice:
+            raise ValueError(f"modes: two have the role {twice[0]!r}")
         for role in ("candidate", "baseline"):
             if roles.count(role) != 1:
                 raise ValueError(f"modes: exactly one must have the role {role!r}, not {roles.count(role)}")
@@ -147,6 +159,30 @@ class Workload(_Strict):
         leading = {n.id for n in brokers if n.rack in self.topic.leaders}
         placed = [ids[: self.topic.replication] for ids in assignment(brokers) if ids[0] in leading]
         return list(islice(cycle(placed), self.topic.partitions))
+
+    def on(self, backend: str) -> Workload:
+        """The same on another back end. Raises RackspanError (exit code 4) if that one cannot do what it needs."""
+        known = BACKENDS.get(backend)
+        if known is None:
+            raise usage_error(
+                f"there is no back end {backend!r}", seen=unknown(backend, list(BACKENDS), "back end"), do="name one"
+            )
+        if self.cluster.links and Capability.DELAY not in known.capabilities:
+            able = [name for name, kind in BACKENDS.items() if Capability.DELAY in kind.capabilities]
+            raise environment_error(
+                f"workload {self.name} cannot run on the back end {backend}",
+                seen=f"it asks for delays between racks, and {backend} has none",
+                do=f"run it with --backend {' or '.join(able)}",
+            )
+        return self.model_copy(update={"cluster": self.cluster.model_copy(update={"backend": backend})})
+
+    def rtt_ms(self) -> dict[str, float]:
+        """Round-trip times from the first leading rack to the others, as declared; empty where none are."""
+        if not self.cluster.links:
+            return {}
+        racks, own = list(self.cluster.racks), self.topic.leaders[0]
+        state = LinkState(racks=racks, links=resolve(self.cluster.links, racks))
+        return {rack: state.link(own, rack).ms for rack in racks if rack != own}
 
     def changed(self, *, rounds: int | None, seconds: float | None, warmup: float | None) -> Workload:
         """The same with other lengths; a fault then lasts as long as a block."""

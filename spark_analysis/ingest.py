@@ -26,6 +26,10 @@ BLOCKS = StructType(
         StructField("begin_ns", LongType()),
         StructField("end_ns", LongType()),
         StructField("cpu_busy", DoubleType()),
+        StructField("part", StringType()),
+        StructField("steal", DoubleType()),
+        StructField("isr", IntegerType()),
+        StructField("rtt_off", DoubleType()),
     ]
 )
 
@@ -40,6 +44,7 @@ class Run:
     acks: DataFrame
     reads: DataFrame
     metrics: DataFrame
+    fetches: DataFrame
 
     @property
     def id(self) -> str:
@@ -53,8 +58,8 @@ def read_run(spark: SparkSession, path: Path) -> Run:
     manifest = schemas.check_manifest(path, _json(path / layout["manifest"]))
     events = schemas.check_events(path, _lines(path / layout["events"]))
     run = manifest["run_id"]
-    acks, reads, metrics = (_table(spark, path, name, run) for name in ("acks", "reads", "metrics"))
-    return Run(path, manifest, events, acks, reads, metrics)
+    tables = (_table(spark, path, name, run) for name in ("acks", "reads", "metrics", "fetches"))
+    return Run(path, manifest, events, *tables)
 
 
 def read_runs(spark: SparkSession, paths: list[Path]) -> tuple[list[Run], list[AnalysisError]]:
@@ -77,21 +82,26 @@ def union(frames: list[DataFrame]) -> DataFrame:
 
 
 def blocks(spark: SparkSession, runs: list[Run]) -> DataFrame:
-    """One row per finished block phase: which producer's records, due in which window, belong to which mode."""
+    """One row per finished block phase: which producer's records, due in which window, belong to which mode.
+
+    ``part`` tells parts of a block apart, such as before and during a fault; empty where there are none.
+    """
     rows = []
     for run in runs:
-        begun: dict[tuple[str, int], dict[str, Any]] = {}
+        begun: dict[tuple[str, int, str], dict[str, Any]] = {}
         for event in run.events:
             if (event["kind"], event["name"]) != ("phase", "block"):
                 continue
             data = event["data"]
-            key = (data["producer"], data["block"])
+            part = data.get("part", "")
+            key = (data["producer"], data["block"], part)
             if event["state"] == "begin":
                 begun[key] = event
             elif key in begun:
-                window = (begun.pop(key)["t_ns"], event["t_ns"], data.get("cpu_busy"))
+                window = (begun.pop(key)["t_ns"], event["t_ns"])
+                seen = (data.get("cpu_busy"), part, data.get("steal"), data.get("isr"), data.get("rtt_off"))
                 rows.append(
-                    (run.id, data["producer"], data["mode"], data["role"], data["block"], data["pair"], *window)
+                    (run.id, data["producer"], data["mode"], data["role"], data["block"], data["pair"], *window, *seen)
                 )
     return spark.createDataFrame(rows, BLOCKS)
 

@@ -25,20 +25,41 @@ class Comparison:
     verdict: str
 
 
-def compare(ratios: Sequence[float]) -> Comparison:
-    """Median ratio; with at least MIN_PAIRS pairs also the Hodges-Lehmann estimate, its interval and a verdict.
+@dataclass(frozen=True)
+class Interval:
+    """An estimate and its interval of at least 95 %."""
 
-    The interval is that of the Wilcoxon signed-rank test on log ratios, with at least 95 % confidence.
+    estimate: float
+    low: float
+    high: float
+
+
+def signed_rank(values: Sequence[float]) -> Interval | None:
+    """Hodges-Lehmann estimate of the middle, with the interval of the Wilcoxon signed-rank test.
+
+    None with fewer than MIN_PAIRS values: they carry no interval.
     """
+    if len(values) < MIN_PAIRS:
+        return None
+    walsh = sorted((values[i] + values[j]) / 2 for i in range(len(values)) for j in range(i, len(values)))
+    skip = _critical(len(values))
+    return Interval(median(walsh), walsh[skip], walsh[-1 - skip])
+
+
+def signed_rank_ratio(ratios: Sequence[float]) -> Interval | None:
+    """The same of ratios: taken of their logarithms, so that 2 and 1/2 are as far from 1."""
+    found = signed_rank([math.log(r) for r in ratios])
+    return None if found is None else Interval(*(math.exp(v) for v in (found.estimate, found.low, found.high)))
+
+
+def compare(ratios: Sequence[float]) -> Comparison:
+    """Median ratio; with at least MIN_PAIRS pairs also the Hodges-Lehmann estimate, its interval and a verdict."""
     middle = median(ratios) if ratios else None
-    if len(ratios) < MIN_PAIRS:
+    found = signed_rank_ratio(ratios)
+    if found is None:
         return Comparison(len(ratios), middle, None, None, None, NOT_ENOUGH)
-    logs = [math.log(r) for r in ratios]
-    walsh = sorted((logs[i] + logs[j]) / 2 for i in range(len(logs)) for j in range(i, len(logs)))
-    skip = _critical(len(logs))
-    low, high = math.exp(walsh[skip]), math.exp(walsh[-1 - skip])
-    verdict = "faster" if high < 1 else "slower" if low > 1 else "no difference shown"
-    return Comparison(len(ratios), middle, math.exp(median(walsh)), low, high, verdict)
+    verdict = "faster" if found.high < 1 else "slower" if found.low > 1 else "no difference shown"
+    return Comparison(len(ratios), middle, found.estimate, found.low, found.high, verdict)
 
 
 def _critical(n: int) -> int:

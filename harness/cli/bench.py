@@ -28,11 +28,14 @@ def bench(
     rounds: Annotated[int | None, typer.Option(min=1, help="Blocks per mode; six carry a verdict.")] = None,
     block: Annotated[float | None, typer.Option(min=1, help="Seconds of a block, and of its fault.")] = None,
     warmup: Annotated[float | None, typer.Option(min=0, help="Seconds of warm-up.")] = None,
-    backend: Annotated[str, typer.Option(help=f"Where the nodes run: {', '.join(BACKENDS)}.")] = "local",
+    backend: Annotated[
+        str | None, typer.Option(help=f"Where nodes run: {', '.join(BACKENDS)}; else as the workload says.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Of the order of the modes; by default a new one.")] = None,
 ) -> None:
     """Compare ways of writing on a real cluster, in blocks that take turns, and write a page about it."""
     chosen = workloads.load(workload).changed(rounds=rounds, seconds=block, warmup=warmup)
+    chosen = chosen.on(backend or chosen.cluster.backend)
     progress = Ticks()
     run = run_bench(report.runs_folder(), chosen, seed=seed, progress=progress)
     page = report.write([run], to or project_root() / "build" / "bench" / chosen.name, progress)

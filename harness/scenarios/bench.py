@@ -22,6 +22,7 @@ from harness.spec import ClusterSpec
 from harness.wait import Pending, pause, wait_for
 from harness.workload import Mode, Workload
 
+_RTT_SAMPLES = 15
 _JVM = ("-Xmx256m", "-XX:+UseSerialGC")
 
 
@@ -97,11 +98,12 @@ def order(rounds: int, modes: int, seed: int) -> list[tuple[int, int]]:
 def _told(workload: Workload, clusters: dict[str, KafkaCluster]) -> dict[str, Any]:
     """What the analysis needs to know: the workload with all defaults, and the racks of the brokers."""
     brokers = {str(n.id): n.broker_rack for c in clusters.values() for n in c.plan.brokers}
-    modes = [{**m.model_dump(), "label": m.shown} for m in workload.modes]
+    modes = [{**m.model_dump(), "label": m.shown, "role": m.side} for m in workload.modes]
     backend = next(iter(clusters.values())).backend.name
     return {
         "workload": {**workload.model_dump(mode="json"), "modes": modes},
         "broker_racks": brokers,
+        "rtt_ms": workload.rtt_ms(),
         "backend": backend,
         "client_niceness": priority(),
     }
@@ -125,7 +127,9 @@ def _side(workload: Workload, mode: Mode, cluster: KafkaCluster, load: Clients) 
         start_paused=True,
         close_seconds=20,
     )
-    return Side(mode, cluster, topics, load.start(produce, cluster, jvm=_JVM, nice=priority()))
+    leader = next(n.name for n in cluster.plan.brokers if n.id == replicas[0][0])
+    client = load.start(produce, cluster, jvm=_JVM, nice=priority(), beside=cluster.node(leader))
+    return Side(mode, cluster, topics, client)
 
 
 def _warm_up(run: RunFolder, sides: list[Side], seconds: float, progress: Progress) -> None:
@@ -144,11 +148,12 @@ def _warm_up(run: RunFolder, sides: list[Side], seconds: float, progress: Progre
 
 def _turn(run: RunFolder, workload: Workload, side: Side, number: int, pair: int, progress: Progress) -> None:
     mode, plan = side.mode, workload.blocks
-    data = {"block": number, "pair": pair, "mode": mode.shown, "role": mode.role, "producer": mode.name}
+    data = {"block": number, "pair": pair, "mode": mode.shown, "role": mode.side, "producer": mode.name}
     total = plan.rounds * len(workload.modes)
     with progress.step(f"block {number + 1} of {total}, round {pair + 1}: {mode.shown}"):
         side.client.resume()
         pause(plan.settle)
+        data |= _links(side.cluster)
         _part(run, {**data, "part": "quiet"}, plan.seconds)
         if workload.fault is not None:
             fault = workload.fault
@@ -168,6 +173,14 @@ def _part(run: RunFolder, data: dict[str, Any], seconds: float, broken: Side | N
     pause(seconds)
     seen = {"isr": broken.topics.in_sync(broken.mode.name)} if broken is not None else {}
     run.event("phase", "block", "end", {**data, **before.until(Ticks.now()), **seen})
+
+
+def _links(cluster: KafkaCluster) -> dict[str, Any]:
+    """By how much measured round-trip times between racks are off, as the largest share; nothing without delays."""
+    if not cluster.state.spec.links:
+        return {}
+    seen = cluster.links.measure(_RTT_SAMPLES)
+    return {"rtt_off": round(max(s.off for s in seen), 3), "rtt": [s.as_dict() for s in seen]}
 
 
 def _answered(client: LoadProcess) -> None:

@@ -14,6 +14,7 @@ from harness.cluster import KafkaCluster
 from harness.load.command import Produce, Read, java_command, load_jar
 from harness.load.process import LoadProcess
 from harness.load.records import read_acks, read_reads
+from harness.node import KafkaNode
 from harness.results import RunFolder
 
 PRIORITY = -15
@@ -33,10 +34,23 @@ class Clients:
         self._stack = stack
         self._running: dict[str, LoadProcess] = {}
 
-    def start(self, produce: Produce, cluster: KafkaCluster, *, jvm: tuple[str, ...], nice: int = 0) -> LoadProcess:
-        """Starts one producer on the cluster's own client libraries and waits until it has found its topic."""
+    def start(
+        self,
+        produce: Produce,
+        cluster: KafkaCluster,
+        *,
+        jvm: tuple[str, ...],
+        nice: int = 0,
+        beside: KafkaNode | None = None,
+    ) -> LoadProcess:
+        """Starts one producer on the cluster's own client libraries and waits until it has found its topic.
+
+        `beside`: the node on whose host it runs, and from which it is as far from the other racks as that node.
+        """
         spec = replace(produce, out=self._folder / f"{produce.producer}.bin", control=True)
         command = java_command(load_jar(), cluster.distribution.home / "libs", spec.args(), jvm=jvm)
+        if beside is not None:
+            command = beside.host.argv(command)
         process = LoadProcess(command, self._run.logs / f"{produce.producer}.log", nice=nice)
         self._stack.enter_context(process)
         self._running[produce.producer] = process

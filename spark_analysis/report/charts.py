@@ -16,18 +16,18 @@ from matplotlib import pyplot as plt
 from matplotlib.ticker import LogLocator
 
 # Stand-in colours, replaced by CSS variables in the SVG text.
-_INK, _GRID, _SHADE, _MARK = "#010101", "#020202", "#030303", "#040404"
-_SERIES = [f"#0505{n:02x}" for n in range(10, 18)]
+_INK, _GRID, SHADE, _MARK = "#010101", "#020202", "#030303", "#040404"
+SERIES = [f"#0505{n:02x}" for n in range(10, 18)]
 _VARIABLES = {
     _INK: "var(--ink)",
     _GRID: "var(--grid)",
-    _SHADE: "var(--shade)",
+    SHADE: "var(--shade)",
     _MARK: "var(--mark)",
-    **{colour: f"var(--s{n})" for n, colour in enumerate(_SERIES)},
+    **{colour: f"var(--s{n})" for n, colour in enumerate(SERIES)},
 }
 _KINDS, _OTHER = 5, "other outcomes"
-_GOOD, _SECOND = _SERIES[0], _SERIES[1]
-_STYLE: Any = {
+GOOD, SECOND = SERIES[0], SERIES[1]
+STYLE: Any = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.size": 10,
@@ -52,7 +52,7 @@ _STYLE: Any = {
 def outage(data: dict[str, Any], name: str) -> str:
     """Three panels over time: fate of the records by due time, answers by arrival, latency of acknowledged records."""
     series, width = data["series"], data["bucket_s"]
-    with plt.rc_context({**_STYLE, "svg.hashsalt": name}):
+    with plt.rc_context({**STYLE, "svg.hashsalt": name}):
         panels = 4 if series["span"] else 3
         heights = [3, 2, 2.4, 1.1][:panels]
         figure, axes = plt.subplots(
@@ -68,15 +68,15 @@ def outage(data: dict[str, Any], name: str) -> str:
         _mark_labels(axes[0], data)
         axes[-1].set_xlabel("seconds since the start of the run")
         axes[-1].set_xlim(0, max(data["seconds"], width))
-        return _svg(figure, f"Outage of {name} over time: records by what became of them, answers, and latency")
+        return svg(figure, f"Outage of {name} over time: records by what became of them, answers, and latency")
 
 
 def nines(data: dict[str, Any], name: str) -> str:
     """Latency by quantile on an axis of nines, one line per mode, as deep as the sample carries."""
-    with plt.rc_context({**_STYLE, "svg.hashsalt": name + "nines"}):
+    with plt.rc_context({**STYLE, "svg.hashsalt": name + "nines"}):
         figure, axis = plt.subplots(figsize=(10, 3.6))
         deepest = 500
-        for role, colour in (("baseline", _SECOND), ("candidate", _GOOD)):
+        for role, colour in (("baseline", SECOND), ("candidate", GOOD)):
             rows = [r for r in data["curve"] if r["role"] == role]
             if not rows:
                 continue
@@ -86,17 +86,17 @@ def nines(data: dict[str, Any], name: str) -> str:
             axis.plot(x, [r["value_us"] / 1000 for r in rows], color=colour, linewidth=2, label=label)
         ticks = [q for q in (0, 500, 750, 900, 950, 990, 995, 999) if q <= deepest]
         axis.set_xticks([-math.log10(1 - q / 1000) for q in ticks], [f"p{q / 10:g}" for q in ticks])
-        _log_ms(axis)
+        log_ms(axis)
         axis.set_xlabel("quantile (each nine takes the same room)")
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
-        return _svg(figure, f"Latency by quantile of {name}")
+        return svg(figure, f"Latency by quantile of {name}")
 
 
 def blocks(data: dict[str, Any], name: str) -> str:
     """Median of every block in the order in which they ran: drift of the machine shows here."""
-    with plt.rc_context({**_STYLE, "svg.hashsalt": name + "blocks"}):
+    with plt.rc_context({**STYLE, "svg.hashsalt": name + "blocks"}):
         figure, axis = plt.subplots(figsize=(10, 2.8))
-        for role, colour, marker in (("baseline", _SECOND, "s"), ("candidate", _GOOD, "o")):
+        for role, colour, marker in (("baseline", SECOND, "s"), ("candidate", GOOD, "o")):
             for q, fill in ((500, True), (900, False)):
                 rows = [
                     r
@@ -116,9 +116,9 @@ def blocks(data: dict[str, Any], name: str) -> str:
                     )
         axis.set_xticks([b["block"] for b in data["blocks"]])
         axis.set_xlabel("block, in the order in which they ran")
-        _log_ms(axis)
+        log_ms(axis)
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=2)
-        return _svg(figure, f"Latency of every block of {name}")
+        return svg(figure, f"Latency of every block of {name}")
 
 
 def fate_names(rows: Sequence[dict[str, Any]]) -> list[str]:
@@ -140,13 +140,13 @@ def _fates(axis: Any, rows: Sequence[dict[str, Any]], width: float) -> None:
     x = [i * width for i in range(size)]
     bottom = [0.0] * size
     peak = 0.0
-    colours = iter(_SERIES[2:])
+    colours = iter(SERIES[2:])
     for name in names:
         values = [0.0] * size
         for row in rows:
             if _fate(row) == name or (name == _OTHER and _fate(row) not in names):
                 values[row["bucket"]] += row["records"] / width
-        colour = _GOOD if name == "OK" else next(colours, _SERIES[-1])
+        colour = GOOD if name == "OK" else next(colours, SERIES[-1])
         top = [b + v for b, v in zip(bottom, values, strict=True)]
         # Steps rather than bars: bars leave hairlines between them when the picture is scaled.
         axis.fill_between(x, bottom, top, step="post", color=colour, label=_legend(name), linewidth=0)
@@ -164,7 +164,7 @@ def _legend(name: str) -> str:
 
 def _answers(axis: Any, rows: Sequence[dict[str, Any]], width: float, length: float) -> None:
     size = math.ceil(length / width) + 1
-    for key, colour, style in (("acknowledged", _GOOD, "-"), ("refused", _SERIES[2], "-")):
+    for key, colour, style in (("acknowledged", GOOD, "-"), ("refused", SERIES[2], "-")):
         values = [0.0] * size
         for row in rows:
             values[min(row["bucket"], size - 1)] += row[key] / width
@@ -179,17 +179,17 @@ def _answers(axis: Any, rows: Sequence[dict[str, Any]], width: float, length: fl
 
 def _latency(axis: Any, rows: Sequence[dict[str, Any]], width: float) -> None:
     x = [(r["bucket"] + 0.5) * width for r in rows]
-    for key, label, colour in (("p50_us", "p50", _GOOD), ("p99_us", "p99", _SECOND)):
+    for key, label, colour in (("p50_us", "p50", GOOD), ("p99_us", "p99", SECOND)):
         axis.plot(
             x, [r[key] / 1000 for r in rows], linestyle="none", marker="o", markersize=3, color=colour, label=label
         )
     axis.set_title(f"latency of acknowledged records from their due time, per {width:g} s in which they were due")
-    _log_ms(axis)
+    log_ms(axis)
     axis.legend(loc="upper right", ncols=2)
 
 
 def _span(axis: Any, rows: Sequence[dict[str, Any]]) -> None:
-    axis.step([r["at_s"] for r in rows], [r["least"] for r in rows], where="post", color=_GOOD)
+    axis.step([r["at_s"] for r in rows], [r["least"] for r in rows], where="post", color=GOOD)
     axis.set_title("racks in the in-sync set (least of all partitions), as the broker's metric IsrRackCount says")
     axis.set_ylim(0, max(r["most"] for r in rows) + 0.5)
     axis.set_ylabel("racks")
@@ -197,7 +197,7 @@ def _span(axis: Any, rows: Sequence[dict[str, Any]]) -> None:
 
 def _marks(axis: Any, data: dict[str, Any]) -> None:
     for window in data["windows"]:
-        axis.axvspan(window["begin_s"], window["end_s"], color=_SHADE, linewidth=0, zorder=0)
+        axis.axvspan(window["begin_s"], window["end_s"], color=SHADE, linewidth=0, zorder=0)
     for segment in data["segments"]:
         if segment["kind"] in ("config", "isr-restored"):
             axis.axvline(segment["at_s"], color=_MARK, linewidth=1.2, linestyle="--")
@@ -224,7 +224,7 @@ def _mark_labels(axis: Any, data: dict[str, Any]) -> None:
         )
 
 
-def _log_ms(axis: Any) -> None:
+def log_ms(axis: Any) -> None:
     axis.set_yscale("log")
     axis.set_ylabel("ms")
     low, high = axis.get_ylim()
@@ -233,7 +233,7 @@ def _log_ms(axis: Any) -> None:
     axis.yaxis.set_minor_formatter(lambda value, _: "")
 
 
-def _svg(figure: Any, title: str) -> str:
+def svg(figure: Any, title: str) -> str:
     out = io.StringIO()
     figure.savefig(out, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None, "Creator": None})
     plt.close(figure)

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_analysis import schemas
 from spark_analysis.errors import AnalysisError
 from spark_analysis.ingest import Run, union
-from spark_analysis.report import blocks, outage, words
+from spark_analysis.report import bench, blocks, outage, words
 
 _SHOWN = ("run_id", "name", "kind", "state", "failure", "seed", "spec", "versions", "patches", "host")
 
@@ -48,12 +48,21 @@ def _run(spark: SparkSession, run: Run) -> tuple[dict[str, Any], dict[str, DataF
         for e in run.events
         if (e["kind"], e["name"]) == ("note", "producer")
     ]
-    part["outage"], part["latency"] = None, None
+    part["outage"], part["latency"], part["bench"] = None, None, None
     part["findings"], part["warnings"] = [], _warnings(run)
     run.acks.cache()
     if run.acks.isEmpty():
         part["warnings"].append(f"{run.id} holds no record of any send: nothing to analyse.")
         return part, {}
+    if run.manifest["kind"] == "bench":
+        measured = bench.section(spark, run)
+        if measured is None:
+            part["warnings"].append(f"{run.id} has no block that was measured to its end: nothing to compare.")
+            return part, {}
+        part["bench"] = measured.data
+        part["findings"] = words.bench_findings(measured.data)
+        part["warnings"] += words.bench_warnings(run.id, measured.data)
+        return part, measured.tables
     paired = blocks.section(spark, run)
     if paired is not None:
         part["latency"] = paired.data

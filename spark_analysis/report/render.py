@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from spark_analysis.report import charts, words
+from spark_analysis.report import bench_charts, charts, words
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -29,6 +29,7 @@ def page(document: dict[str, Any]) -> str:
         seconds=words.seconds,
         quantile=words.quantile,
         ratio=words.ratio,
+        number=words.number,
         outcome=words.outcome,
         pretty=lambda value: json.dumps(value, indent=2, default=str),
     )
@@ -54,4 +55,6 @@ def _pictures(run: dict[str, Any]) -> dict[str, str]:
         return {"outage": charts.outage(run["outage"], name)}
     if run["latency"]:
         return {"nines": charts.nines(run["latency"], name), "blocks": charts.blocks(run["latency"], name)}
+    if run["bench"]:
+        return bench_charts.pictures(run["bench"], name)
     return {}

@@ -135,3 +135,44 @@ def verdict(row: dict[str, Any]) -> str:
     if row["low"] is None:
         return f"{middle}; {row['verdict']} for a verdict."
     return f"{middle}, 95 % interval {ratio(row['low'])} to {ratio(row['high'])}: {row['verdict']}."
+
+
+def bench_findings(data: dict[str, Any]) -> list[str]:
+    """The answer of one benchmark run: the goals, then how sure they are."""
+    modes = {m["role"]: m["label"] for m in data["modes"]}
+    out = []
+    for row in data["goals"]:
+        names = row["what"].replace("candidate", modes["candidate"])
+        middle = "not measured" if row["estimate"] is None else number(row["estimate"])
+        span = "" if row["low"] is None else f", 95 % interval {number(row['low'])} to {number(row['high'])}"
+        note = f" ({row['note']})" if row["note"] else ""
+        out.append(f"{row['id']} {names}: {middle}{span}: {row['verdict']}{note}.")
+    noise = [r for r in data["ratios"] if r["role"] == "control" and r["part"] == "quiet" and r["low"] is not None]
+    for r in noise:
+        if r["per_thousand"] in (500, 990):
+            span = f"{number(r['low'])} to {number(r['high'])}"
+            out.append(
+                f"{modes['control']} against itself, {quantile(r['per_thousand'])}: {span}: the noise of this run."
+            )
+    return out
+
+
+def bench_warnings(name: str, data: dict[str, Any]) -> list[str]:
+    """How many parts of blocks were left out."""
+    void, total = len(data["void"]), len(data["blocks"])
+    return [f"{name}: {void} of {total} measured parts of blocks are void and left out."] if void else []
+
+
+def number(value: float | None) -> str:
+    """A ratio with three digits that mean something: 0.842, 0.00071."""
+    return "-" if value is None else f"{value:.3f}" if value >= 0.1 else f"{value:.2g}"
+
+
+def method(row: dict[str, Any]) -> str:
+    """How a ratio was found, in words."""
+    return "rounds" if row["method"] == "per round" else "pooled"
+
+
+def settings(mode: dict[str, Any], workload: dict[str, Any]) -> str:
+    """Settings of a mode's topic."""
+    return ", ".join(f"{k}={v}" for k, v in {**workload["topic"]["settings"], **mode["topic"]}.items())

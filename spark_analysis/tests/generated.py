@@ -84,11 +84,12 @@ def folder(
     acks: list[dict[str, Any]] | None = None,
     reads: list[dict[str, Any]] | None = None,
     metrics: list[dict[str, Any]] | None = None,
+    fetches: list[dict[str, Any]] | None = None,
     events: list[dict[str, Any]] | None = None,
     **changes: Any,
 ) -> Path:
     """Writes a run folder."""
-    for table, rows in (("acks", acks), ("reads", reads), ("metrics", metrics)):
+    for table, rows in (("acks", acks), ("reads", reads), ("metrics", metrics), ("fetches", fetches)):
         (path / table).mkdir(parents=True)
         if rows:
             fields = schemas.contract()["tables"][table]["fields"]

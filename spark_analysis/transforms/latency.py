@@ -20,11 +20,11 @@ def outcome() -> Column:
 
 
 def in_blocks(acks: DataFrame, blocks: DataFrame) -> DataFrame:
-    """The records that were due inside a block, with its mode, role, block and pair. Warm-up falls away here."""
+    """The records that were due inside a block, with its mode, role, block, pair and part. Warm-up falls away here."""
     return (
         acks.join(F.broadcast(blocks), on=["run", "producer"], how="inner")
         .where((F.col("due_ns") >= F.col("begin_ns")) & (F.col("due_ns") < F.col("end_ns")))
-        .select(*acks.columns, "mode", "role", "block", "pair")
+        .select(*acks.columns, "mode", "role", "block", "pair", "part")
     )
 
 

@@ -1,0 +1,142 @@
+"""Pictures of a benchmark: latency by quantile, what is saved at each, every block, and a fault over time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from matplotlib import pyplot as plt
+
+from spark_analysis.report.charts import GOOD, SECOND, SERIES, SHADE, STYLE, log_ms, svg
+
+_COLOURS = {"candidate": GOOD, "baseline": SECOND, "least": SERIES[3], "control": SERIES[7], "stock": SERIES[4]}
+_TICKS = (0, 500, 750, 900, 950, 990, 995, 999)
+
+
+def pictures(data: dict[str, Any], name: str) -> dict[str, str]:
+    """By name; a picture for which the run has nothing is left out."""
+    found = {"nines": _nines(data, name), "shift": _shift(data, name), "blocks": _blocks(data, name)}
+    if data["fault"] and data["fault"]["timeline"]:
+        found["fault"] = _fault(data, name)
+    return {key: picture for key, picture in found.items() if picture}
+
+
+def _colour(data: dict[str, Any], role: str) -> str:
+    others = [m["role"] for m in data["modes"] if m["role"] not in _COLOURS]
+    return _COLOURS.get(role) or SERIES[5 + others.index(role) % 2]
+
+
+def _x(per_thousand: int) -> float:
+    return -math.log10(1 - per_thousand / 1000)
+
+
+def _quantile_axis(axis: Any, deepest: int) -> None:
+    ticks = [q for q in _TICKS if q <= deepest]
+    axis.set_xticks([_x(q) for q in ticks], [f"p{q / 10:g}" for q in ticks])
+    axis.set_xlabel("quantile (each nine takes the same room)")
+
+
+def _legend(axis: Any, low: float = -0.18) -> None:
+    axis.legend(loc="upper center", bbox_to_anchor=(0.5, low), ncols=2)
+
+
+def _nines(data: dict[str, Any], name: str) -> str:
+    """One line per mode, as deep as its sample carries; dashed while a fault lasted."""
+    with plt.rc_context({**STYLE, "svg.hashsalt": name + "nines"}):
+        figure, axis = plt.subplots(figsize=(10, 3.8))
+        deepest = 500
+        for mode in data["modes"]:
+            for part, style in (("quiet", "-"), ("fault", "--")):
+                rows = [r for r in data["curve"] if (r["role"], r["part"]) == (mode["role"], part)]
+                if not rows:
+                    continue
+                deepest = max(deepest, rows[-1]["per_thousand"])
+                during = ", fault" if part == "fault" else ""
+                axis.plot(
+                    [_x(r["per_thousand"]) for r in rows],
+                    [r["value_us"] / 1000 for r in rows],
+                    color=_colour(data, mode["role"]),
+                    linestyle=style,
+                    linewidth=2,
+                    label=f"{mode['label']}{during} (n = {rows[0]['n']:,})",
+                )
+        if not axis.lines:
+            plt.close(figure)
+            return ""
+        _quantile_axis(axis, deepest)
+        log_ms(axis)
+        _legend(axis)
+        return svg(figure, f"Latency by quantile of {name}")
+
+
+def _shift(data: dict[str, Any], name: str) -> str:
+    """How much less than acks=all each other mode takes, by quantile, while nothing is broken."""
+    curve = {(r["role"], r["per_thousand"]): r["value_us"] for r in data["curve"] if r["part"] == "quiet"}
+    with plt.rc_context({**STYLE, "svg.hashsalt": name + "shift"}):
+        figure, axis = plt.subplots(figsize=(10, 3.0))
+        deepest = 0
+        for mode in data["modes"]:
+            both = [q for (role, q) in curve if role == mode["role"] and ("baseline", q) in curve]
+            if mode["role"] == "baseline" or not both:
+                continue
+            deepest = max(deepest, *both)
+            saved = [(curve["baseline", q] - curve[mode["role"], q]) / 1000 for q in both]
+            axis.plot([_x(q) for q in both], saved, color=_colour(data, mode["role"]), linewidth=2, label=mode["label"])
+        if not deepest:
+            plt.close(figure)
+            return ""
+        axis.axhline(0, color=SECOND, linewidth=1.2)
+        axis.set_ylabel("ms saved")
+        _quantile_axis(axis, deepest)
+        _legend(axis, -0.22)
+        return svg(figure, f"Latency saved against acks=all by quantile of {name}")
+
+
+def _blocks(data: dict[str, Any], name: str) -> str:
+    """Median of every block in the order in which they ran: drift of the machine shows here. Void ones are hollow."""
+    void = {(b["block"], b["part"]) for b in data["void"]}
+    with plt.rc_context({**STYLE, "svg.hashsalt": name + "blocks"}):
+        figure, axis = plt.subplots(figsize=(10, 2.8))
+        for mode in data["modes"]:
+            rows = [
+                r
+                for r in data["per_block"]
+                if (r["role"], r["part"], r["per_thousand"]) == (mode["role"], "quiet", 500)
+                and r["value_us"] is not None
+                and (r["block"], "quiet") not in void
+            ]
+            if rows:
+                axis.plot(
+                    [r["block"] for r in rows],
+                    [r["value_us"] / 1000 for r in rows],
+                    linestyle="none",
+                    marker="o",
+                    markersize=6,
+                    color=_colour(data, mode["role"]),
+                    label=mode["label"],
+                )
+        if not axis.lines:
+            plt.close(figure)
+            return ""
+        axis.set_xlabel("block, in the order in which they ran")
+        log_ms(axis)
+        _legend(axis, -0.22)
+        return svg(figure, f"Median latency of every block of {name}")
+
+
+def _fault(data: dict[str, Any], name: str) -> str:
+    """One round: median (line) and maximum (points) of the latency by when records were due, the fault shaded."""
+    line = data["fault"]["timeline"]
+    with plt.rc_context({**STYLE, "svg.hashsalt": name + "fault"}):
+        figure, axis = plt.subplots(figsize=(10, 3.6))
+        axis.axvspan(0, line["fault_s"], color=SHADE, linewidth=0, zorder=0)
+        for mode in data["modes"]:
+            rows = [r for r in line["points"] if r["role"] == mode["role"]]
+            x = [r["bucket"] * line["bucket_s"] for r in rows]
+            colour = _colour(data, mode["role"])
+            axis.plot(x, [r["p50_us"] / 1000 for r in rows], color=colour, linewidth=2, label=mode["label"])
+            axis.plot(x, [r["max_us"] / 1000 for r in rows], color=colour, linestyle="none", marker=".", markersize=3)
+        axis.set_xlabel("seconds since the fault began, by when records were due")
+        log_ms(axis)
+        _legend(axis)
+        return svg(figure, f"Latency around the fault, one round of {name}")

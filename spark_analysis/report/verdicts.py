@@ -1,0 +1,78 @@
+"""Which goals a benchmark run answers, and how: the table of goals from the run's own numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spark_analysis.report.goals import GOALS, judged
+from spark_analysis.report.rounds import Rounds
+
+QUIET, FAULT = "quiet", "fault"
+_NEAR = (1.6, 2.6)
+_FAR = (16.0, 24.0)
+
+
+def goals(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
+    """Rows of the goals that this kind of workload is about."""
+    fault = data["workload"]["fault"]
+    if fault is None:
+        return [*_stock(data, measured), *_distances(data, measured), *_ideal(data)]
+    return _paused(data, measured) if fault["how"] == "pause" else _killed(data)
+
+
+def _stock(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
+    if not any(m["role"] == "stock" for m in data["modes"]):
+        return []
+    return [judged(GOALS["P0", q], measured.ratio(("baseline", QUIET), ("stock", QUIET), q)) for q in (500, 990)]
+
+
+def _distances(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
+    new, old, least = ("candidate", QUIET), ("baseline", QUIET), ("least", QUIET)
+    distances = sorted(data["rtt_ms"].values())
+    found = {q: measured.ratio(new, old, q) for q in (500, 990)}
+    equal = bool(distances) and all(_NEAR[0] <= d <= _NEAR[1] for d in distances)
+    unequal = bool(distances) and _NEAR[0] <= distances[0] <= _NEAR[1] and _FAR[0] <= distances[-1] <= _FAR[1]
+    if unequal:
+        share = measured.share_removed(new, old, least, 500)
+        return [*(judged(GOALS["P2", q], found[q]) for q in (500, 990)), judged(GOALS["P2", "share"], share)]
+    why = "" if equal else "the racks are not 2 ms apart but as near as the machine makes them"
+    return [judged(GOALS["P1", q], found[q], why_not=why) for q in (500, 990)]
+
+
+def _ideal(data: dict[str, Any]) -> list[dict[str, Any]]:
+    modes = data["oracle"]["modes"] if data["oracle"] else []
+    mode = next((m for m in modes if m["role"] == "candidate"), None)
+    if mode is None:
+        why = "the fetches of the followers were not logged" if not modes else "the candidate waits for nobody"
+        return [judged(GOALS["P3", q], None, why_not=why) for q in (500, 990)]
+    by_quantile = {row["per_thousand"]: row["ratio"] for row in mode["quantiles"]}
+    return [judged(GOALS["P3", q], by_quantile[q], note=_ANSWER) for q in (500, 990)]
+
+
+_ANSWER = "the way of the answer back to the client is in the numerator only"
+
+
+def _paused(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
+    broken, whole = ("candidate", FAULT), ("candidate", QUIET)
+    goal, note = GOALS["P4", 999], ""
+    found = measured.ratio(broken, whole, 999)
+    if found is None:
+        deepest = next((q for q in (990, 900, 500) if measured.ratio(broken, whole, q) is not None), None)
+        shown = None if deepest is None else measured.ratio(broken, whole, deepest)
+        note = "p99.9 needs 100,000 records on either side"
+        if shown is not None and deepest is not None:
+            note += f"; p{deepest / 10:g} is shown instead"
+            found = {**shown, "low": None, "high": None}
+    first = judged(goal, found, note=note)
+    return [first, judged(GOALS["P4", "max"], data["fault"]["max_ratio"], note=_lost(data))]
+
+
+def _killed(data: dict[str, Any]) -> list[dict[str, Any]]:
+    return [judged(GOALS["P5", "gap"], data["fault"]["silence_ratio"], note=_lost(data))]
+
+
+def _lost(data: dict[str, Any]) -> str:
+    """Says so where the candidate left records without an acknowledgement: its maxima then say too little."""
+    bad = [r for r in data["outcomes"] if (r["role"], r["part"]) == ("candidate", FAULT) and r["outcome"] != "OK"]
+    number = sum(r["records"] for r in bad)
+    return f"{number} records of the candidate were not acknowledged" if number else ""

@@ -1,0 +1,75 @@
+"""What an ideal quorum would have done: when enough followers in enough racks had told a leader of each record.
+
+With m replicas and k racks needed, the leader counting in both, that is max(T_(m-1), D_(k-1)): the (m-1)-th follower,
+and the (k-1)-th rack other than the leader's, each by its first follower. Waiting for all is the last follower.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+_RECORD = ["run", "producer", "seq"]
+_PLACE = ["run", "topic", "partition"]
+
+
+def arrivals(acked: DataFrame, fetches: DataFrame, racks: DataFrame) -> DataFrame:
+    """One row per record: followers_ns (when each follower's fetch told of it, first one first), racks_ns (the same of
+    each rack other than the leader's, by its first follower).
+
+    ``acked`` has topic, partition and offset; ``racks`` broker and rack. A follower that never told of a record has no
+    entry.
+    """
+    told = fetches.select(*_PLACE, "leader", "follower", F.col("leo").alias("upto"), F.col("mono_ns").alias("at_ns"))
+    pairs = fetches.select(*_PLACE, "leader", "follower").distinct()
+    asked = (
+        acked.select(*_RECORD, "topic", "partition", (F.col("offset") + 1).alias("upto"))
+        .join(F.broadcast(pairs), on=_PLACE, how="inner")
+        .withColumn("at_ns", F.lit(None).cast("long"))
+    )
+    # A follower holds a record from the first fetch on that tells of an end behind it: the least time of all such.
+    order = (
+        Window.partitionBy(*_PLACE, "leader", "follower")
+        .orderBy(F.desc("upto"))
+        .rangeBetween(Window.unboundedPreceding, Window.currentRow)
+    )
+    rack_of = {
+        who: F.broadcast(racks.select(F.col("broker").alias(who), F.col("rack").alias(f"{who}_rack")))
+        for who in ("leader", "follower")
+    }
+    found = (
+        asked.unionByName(told, allowMissingColumns=True)
+        .withColumn("known_ns", F.min("at_ns").over(order))
+        .where(F.col("seq").isNotNull() & F.col("known_ns").isNotNull())
+        .join(rack_of["leader"], on="leader", how="inner")
+        .join(rack_of["follower"], on="follower", how="inner")
+    )
+    elsewhere = F.when(F.col("follower_rack") != F.col("leader_rack"), F.element_at("times", 1))
+    return (
+        found.groupBy(*_RECORD, "leader_rack", "follower_rack")
+        .agg(F.sort_array(F.collect_list("known_ns")).alias("times"))
+        .groupBy(*_RECORD)
+        .agg(
+            F.sort_array(F.flatten(F.collect_list("times"))).alias("followers_ns"),
+            F.sort_array(F.collect_list(elsewhere)).alias("racks_ns"),
+        )
+        .select(*_RECORD, "followers_ns", "racks_ns")
+    )
+
+
+def quorum_ns(replicas: Column, racks: Column) -> Column:
+    """When ``replicas`` replicas in ``racks`` racks, the leader among them, had the record; null if that was never
+    seen.
+    """
+    enough, spanning = _nth("followers_ns", replicas - 1), _nth("racks_ns", racks - 1)
+    return F.when(enough.isNotNull() & spanning.isNotNull(), F.greatest(enough, spanning))
+
+
+def all_ns(followers: int) -> Column:
+    """When every one of that many followers had the record; null if that was never seen."""
+    return F.when(F.size("followers_ns") == followers, F.array_max("followers_ns"))
+
+
+def _nth(times: str, number: Column) -> Column:
+    """The number-th entry; 0 for the 0-th, since the leader itself has the record first."""
+    return F.when(number <= 0, F.lit(0).cast("long")).otherwise(F.get(F.col(times), number - 1))
