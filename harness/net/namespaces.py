@@ -69,6 +69,11 @@ def capable() -> bool:
     return False
 
 
+def user_prefix() -> list[str]:
+    """The beginning of a command line that gives the rest these rights; nothing where they are there."""
+    return [] if capable() else ["unshare", "--user", "--map-root-user", "--"]
+
+
 def become_capable(user_namespace: str | None = None) -> None:
     """Gives this process the rights over networks: none needed for root, else in a user namespace of its own, or in the
     given one (a file of /proc) where a cluster was made.
@@ -109,7 +114,7 @@ def _restart(path: str | None) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     if path is None:
-        prefix = ["unshare", "--user", "--map-root-user", "--"]
+        prefix = user_prefix()
     else:
         prefix = ["nsenter", f"--user={path}", "--preserve-credentials", "--"]
     os.execvpe(prefix[0], [*prefix, *sys.orig_argv], {**os.environ, _RESTARTED: "1"})

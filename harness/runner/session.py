@@ -20,8 +20,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from harness.backends import BACKENDS
 from harness.errors import Exit, RackspanError, usage_error
 from harness.home import project_root
+from harness.net import namespaces
 from harness.progress import Progress
 from harness.runner.lifeline import children, end_with_parent
 from harness.services.kafka import remove_abandoned
@@ -95,7 +97,7 @@ def run_suite(
         progress.note(f"cluster {name} of an interrupted session ended")
     folder = results.resolve() / f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
     folder.mkdir(parents=True)
-    command = [sys.executable, "-m", "ducktape", "--cluster", CLUSTER, "--results-root", str(folder)]
+    command = [*_rights(globals_ or {}), sys.executable, "-m", "ducktape", "--cluster", CLUSTER, "--results-root", str(folder)]
     command += ["--globals", json.dumps(dict(globals_ or {})), "--deflake", str(attempts), *(_inside(p) for p in paths)]
     log = folder / "ducktape.log"
     with _interrupted_by_sigterm():
@@ -231,6 +233,14 @@ def _inside(path: str | Path) -> str:
             f"cannot run {text}", seen=f"it is not below {project_root()}", do="name tests of the project"
         )
     return str(resolved.relative_to(project_root())) + mark + method
+
+
+def _rights(globals_: Mapping[str, Any]) -> list[str]:
+    """What ducktape is started with, so that it may make networks: its own processes have threads, which is too late."""
+    name = globals_.get("backend", "local")
+    if name not in BACKENDS:
+        raise usage_error(f"there is no back end {name!r}", seen=f"known: {', '.join(BACKENDS)}", do="name one of them")
+    return namespaces.user_prefix() if name == "netns" else []
 
 
 def _joined(*parts: str) -> str:
