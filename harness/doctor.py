@@ -17,6 +17,7 @@ import docker.errors
 from harness.dist import KINDS, find
 from harness.errors import RackspanError
 from harness.home import state_home
+from harness.net.trial import attempt
 
 DEFAULT_CLUSTER_MB = 2300  # resident memory of 6 brokers and 3 controllers with default heaps, and some room
 DEFAULT_CLUSTER = f"the default cluster ({DEFAULT_CLUSTER_MB} MB)"
@@ -37,7 +38,7 @@ class Check:
 def examine() -> list[Check]:
     """Looks at everything; never raises."""
     own = [_java(), _commands(), _loopback(), _cores(), _memory(), _disk()]
-    return [*own, *(_distribution(kind) for kind in KINDS), _docker()]
+    return [*own, *(_distribution(kind) for kind in KINDS), _networks(), _docker()]
 
 
 def _java() -> Check:
@@ -95,6 +96,13 @@ def _distribution(kind: str) -> Check:
         return Check(f"distribution {kind}", True, False, find(kind).version, f"clusters of {kind}")
     except RackspanError as e:
         return Check(f"distribution {kind}", False, False, f"{e.brief}; {e.do}", f"clusters of {kind}")
+
+
+def _networks() -> Check:
+    trial = attempt()
+    return Check(
+        "networks", not trial.hindrance, False, trial.hindrance or trial.seen, "back end netns: delays and cuts"
+    )
 
 
 def _docker() -> Check:

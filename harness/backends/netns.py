@@ -142,7 +142,7 @@ class NetnsBackend(Backend):
         _lifelines[self.folder] = writer
         log = self.folder / "keeper.log"
         try:
-            unshare = ["unshare", "--net", "--pid", "--fork", "--kill-child", "--"]
+            unshare = ["unshare", "--pid", "--fork", "--kill-child", "--"]
             with log.open("wb") as out:
                 child = subprocess.Popen(
                     [*unshare, sys.executable, "-m", "harness.net.keeper", str(self.folder), str(reader)],

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pyroute2 import IPRoute
@@ -17,14 +18,15 @@ _RTO_MAX = "/proc/sys/net/ipv4/tcp_rto_max_ms"  # since Linux 6.15
 
 
 def build(plan: Plan) -> dict[str, int]:
-    """Makes bridges here and a network for each node; returns open files of these, by node. Raises OSError.
+    """Moves this thread to a new network, makes bridges there and a network for each node; returns open files of these,
+    by node. Raises OSError.
 
     The router's own address in each rack is the gateway: what is sent from here reaches every host undelayed.
     """
-    here = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    unshare(CLONE_NEWNET)
     racks = list(plan.spec.racks)
     networks: dict[str, int] = {}
-    _sysctl("/proc/sys/net/ipv4/ip_forward", "1")
+    sysctl("/proc/sys/net/ipv4/ip_forward", "1")
     with IPRoute() as router:
         _up(router, "lo")
         for rack in racks:
@@ -33,17 +35,29 @@ def build(plan: Plan) -> dict[str, int]:
             router.addr("add", index=_index(router, name), address=gateway(plan, rack), prefixlen=24)
             _up(router, name)
         for node in plan.nodes:
-            unshare(CLONE_NEWNET)
-            networks[node.name] = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-            setns(here, CLONE_NEWNET)
-            port = port_of(plan, node.name)
-            bridge = _index(router, interface(racks, node.rack))
-            router.link("add", ifname=port, kind="veth", peer={"ifname": "eth0", "net_ns_fd": networks[node.name]})
-            router.link("set", index=_index(router, port), master=bridge, state="up")
-            setns(networks[node.name], CLONE_NEWNET)
-            _host(node.address, gateway(plan, node.rack))
-            setns(here, CLONE_NEWNET)
+            networks[node.name] = new_network()
+            cable(router, port_of(plan, node.name), interface(racks, node.rack), networks[node.name])
+            with _inside(networks[node.name]):
+                _host(node.address, gateway(plan, node.rack))
     return networks
+
+
+def new_network() -> int:
+    """An open file of a network that nothing is in yet. Raises OSError."""
+    here = _here()
+    try:
+        unshare(CLONE_NEWNET)
+        network = _here()
+        setns(here, CLONE_NEWNET)
+    finally:
+        os.close(here)
+    return network
+
+
+def cable(router: IPRoute, port: str, bridge: str, network: int) -> None:
+    """Joins a network, as its eth0, to a bridge here."""
+    router.link("add", ifname=port, kind="veth", peer={"ifname": "eth0", "net_ns_fd": network})
+    router.link("set", index=_index(router, port), master=_index(router, bridge), state="up")
 
 
 def gateway(plan: Plan, rack: str) -> str:
@@ -58,10 +72,25 @@ def port_of(plan: Plan, name: str) -> str:
     return f"{interface(list(plan.spec.racks), node.rack)}.{node.address.rpartition('.')[2]}"
 
 
+@contextmanager
+def _inside(network: int) -> Iterator[None]:
+    here = _here()
+    setns(network, CLONE_NEWNET)
+    try:
+        yield
+    finally:
+        setns(here, CLONE_NEWNET)
+        os.close(here)
+
+
+def _here() -> int:
+    return os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+
+
 def _host(address: str, via: str) -> None:
     """Sets up the network that this thread is in as a host's."""
     with suppress(FileNotFoundError):
-        _sysctl(_RTO_MAX, "1000")  # else a connection tries again only long after a cut has healed
+        sysctl(_RTO_MAX, "1000")  # else a connection tries again only long after a cut has healed
     with IPRoute() as host:
         _up(host, "lo")
         host.addr("add", index=_index(host, "eth0"), address=address, prefixlen=24)
@@ -77,7 +106,8 @@ def _index(routes: IPRoute, name: str) -> int:
     return int(routes.link_lookup(ifname=name)[0])
 
 
-def _sysctl(path: str, value: str) -> None:
+def sysctl(path: str, value: str) -> None:
+    """Sets a value of this thread's network. Raises OSError."""
     Path(path).write_text(value)
 
 

@@ -1,7 +1,7 @@
 """First process of the hosts of one cluster: makes their network, keeps the links between racks as asked, and takes
 everything with it when it ends.
 
-    unshare --net --pid --fork --kill-child python -m harness.net.keeper FOLDER [LIFELINE]
+    unshare --pid --fork --kill-child python -m harness.net.keeper FOLDER [LIFELINE]
 
 It runs in a pid namespace of its own, so that its end, however it comes, ends all processes on the hosts; the networks
 go with the last of them. LIFELINE is a file descriptor: its end of file ends the keeper, a byte on it lets it live on.
@@ -25,11 +25,9 @@ from harness.files import write_aside
 from harness.net import control, fabric
 from harness.net.links import LinkState, queues, rules
 from harness.net.nfqueue import DelayQueues
+from harness.net.packets import PacketFilter
 from harness.state import load
 from harness.topology import Plan, plan
-
-FILTERS = ("iptables-nft-restore", "iptables-legacy-restore", "iptables-restore")
-_PATH = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
 
 
 class Keeper:
@@ -40,7 +38,7 @@ class Keeper:
         self.lifeline = lifeline
         self.plan = cluster
         self.queues = DelayQueues()
-        self.filter = self._working_filter()
+        self.filter = PacketFilter(folder / "links.rules")
         self.rules = ""
         self.version = 0
         self.job: subprocess.Popen[str] | None = None  # sets the filter while packets go on being delayed
@@ -82,7 +80,7 @@ class Keeper:
             self._answer("")
             return
         self.rules = wanted
-        self.job = self._restore(self.filter, wanted)
+        self.job = self.filter.start(wanted)
 
     def reap(self) -> None:
         """Takes note of the ends of children, and of orphans of the hosts, which come here."""
@@ -90,37 +88,13 @@ class Keeper:
             _, error = self.job.communicate()
             failed = self.job.returncode != 0
             self.job = None
-            self._answer(f"{self.filter}: {last_lines(error)}" if failed else "")
+            self._answer(f"{self.filter.program}: {last_lines(error)}" if failed else "")
         with suppress(ChildProcessError):
             while self.job is None and os.waitpid(-1, os.WNOHANG)[0]:
                 pass
 
     def _answer(self, error: str) -> None:
         write_aside(self.folder / control.APPLIED, json.dumps({"version": self.version, "error": error}))
-
-    def _working_filter(self) -> str:
-        """The first program that can set a filter that queues: distributions differ in which do."""
-        tried: list[str] = []
-        for name in FILTERS:
-            try:
-                job = self._restore(name, "*filter\n-A FORWARD -i none -j NFQUEUE --queue-num 0\nCOMMIT\n")
-            except FileNotFoundError:
-                tried.append(f"no {name}")
-                continue
-            _, error = job.communicate()
-            if job.returncode == 0:
-                return name
-            tried.append(f"{name}: {last_lines(error)}")
-        raise RackspanError("no packet filter can queue", seen="; ".join(tried), do="install iptables")
-
-    def _restore(self, program: str, text: str) -> subprocess.Popen[str]:
-        file = self.folder / "links.rules"
-        write_aside(file, text)
-        environment = {"PATH": _PATH, "XTABLES_LOCKFILE": str(self.folder / "links.rules.lock")}
-        with file.open() as source:
-            return subprocess.Popen(
-                [program], stdin=source, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment
-            )
 
 
 def identity() -> tuple[int, int]:

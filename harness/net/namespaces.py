@@ -113,10 +113,7 @@ def _restart(path: str | None) -> None:
         )
     sys.stdout.flush()
     sys.stderr.flush()
-    if path is None:
-        prefix = user_prefix()
-    else:
-        prefix = ["nsenter", f"--user={path}", "--preserve-credentials", "--"]
+    prefix = user_prefix() if path is None else ["nsenter", f"--user={path}", "--preserve-credentials", "--"]
     os.execvpe(prefix[0], [*prefix, *sys.orig_argv], {**os.environ, _RESTARTED: "1"})
 
 

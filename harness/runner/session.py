@@ -97,7 +97,8 @@ def run_suite(
         progress.note(f"cluster {name} of an interrupted session ended")
     folder = results.resolve() / f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
     folder.mkdir(parents=True)
-    command = [*_rights(globals_ or {}), sys.executable, "-m", "ducktape", "--cluster", CLUSTER, "--results-root", str(folder)]
+    command = [*_rights(globals_ or {}), sys.executable, "-m", "ducktape", "--cluster", CLUSTER]
+    command += ["--results-root", str(folder)]
     command += ["--globals", json.dumps(dict(globals_ or {})), "--deflake", str(attempts), *(_inside(p) for p in paths)]
     log = folder / "ducktape.log"
     with _interrupted_by_sigterm():
@@ -236,7 +237,7 @@ def _inside(path: str | Path) -> str:
 
 
 def _rights(globals_: Mapping[str, Any]) -> list[str]:
-    """What ducktape is started with, so that it may make networks: its own processes have threads, which is too late."""
+    """What ducktape is started with, so that it may make networks: once it has threads it is too late."""
     name = globals_.get("backend", "local")
     if name not in BACKENDS:
         raise usage_error(f"there is no back end {name!r}", seen=f"known: {', '.join(BACKENDS)}", do="name one of them")
