@@ -12,7 +12,24 @@ from typing import NoReturn
 
 import typer
 
-from harness.cli import bench, build, doctor, down, env, execute, logs, ls, nodes, patch, report, run, status, test, up
+from harness.cli import (
+    bench,
+    build,
+    doctor,
+    down,
+    env,
+    execute,
+    fault,
+    logs,
+    ls,
+    nodes,
+    patch,
+    report,
+    run,
+    status,
+    test,
+    up,
+)
 from harness.errors import Exit, RackspanError
 from harness.net import namespaces
 
@@ -42,6 +59,7 @@ app.command("run")(run.run)
 app.command("bench")(bench.bench)
 app.command("report")(report.report)
 app.add_typer(patch.patch, name="patch")
+app.add_typer(fault.fault, name="fault")
 
 
 def main() -> NoReturn:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from harness.errors import RackspanError, environment_error, usage_error
 from harness.files import write_aside
 from harness.home import locked_wait
-from harness.net.links import Link, LinkState, around, pair_of, resolve
+from harness.net.links import Link, LinkState, Pair, around, pair_of, resolve
 from harness.topology import Node, Plan
 from harness.wait import Pending, wait_for
 
@@ -82,19 +82,35 @@ class Links:
 
         Inside the rack, and between it and the driver, all goes on. Raises RackspanError.
         """
-        self._rack(rack)
-        pairs = around(rack, list(self._plan.spec.racks))
-        if other is not None:
-            self._pair(rack, other)
-            pairs = [(rack, other), (other, rack)]
+        pairs = self._directions(rack, other)
         if one_way:
             pairs = [pair for pair in pairs if pair[0] == rack]
         self._change(lambda s: s.cuts.extend(pair for pair in pairs if pair not in s.cuts))
+
+    def mend(self, rack: str, other: str | None = None) -> None:
+        """Undoes cuts between a rack and another one, or all others; none there is success. Raises RackspanError."""
+        pairs = self._directions(rack, other)
+
+        def mended(state: LinkState) -> None:
+            state.cuts = [pair for pair in state.cuts if pair not in pairs]
+
+        self._change(mended)
 
     def unplug(self, node: str) -> None:
         """Takes a node off the network altogether, also from the driver's sight. Raises RackspanError."""
         name = self._plan.node(node).name
         self._change(lambda s: None if name in s.unplugged else s.unplugged.append(name))
+
+    def plug(self, node: str) -> None:
+        """Puts a node back on the network; one that is on it is success. Raises RackspanError."""
+        name = self._plan.node(node).name
+        self._change(lambda s: s.unplugged.remove(name) if name in s.unplugged else None)
+
+    def restore_delay(self, one: str, other: str) -> None:
+        """Gives a link the delay that the spec says. Raises RackspanError."""
+        pair = "-".join(self._pair(one, other))
+        link = declared_links(self._plan).get(pair, Link())  # type: ignore[call-arg]
+        self._change(lambda s: s.links.update({pair: link}))
 
     def heal(self) -> None:
         """Undoes all cuts, puts all cables back, and gives each link the delay that the spec says."""
@@ -185,12 +201,20 @@ class Links:
             self._wake()
             self.wait_applied(state.version)
 
+    def _directions(self, rack: str, other: str | None) -> list[Pair]:
+        """Both directions between two racks, or all into and out of one."""
+        self._rack(rack)
+        if other is None:
+            return around(rack, list(self._plan.spec.racks))
+        self._pair(rack, other)
+        return [(rack, other), (other, rack)]
+
     def _rack(self, rack: str) -> None:
         racks = list(self._plan.spec.racks)
         if rack not in racks:
             raise usage_error(f"there is no rack {rack!r}", seen=f"racks: {', '.join(racks)}", do="name one of them")
 
-    def _pair(self, one: str, other: str) -> tuple[str, str]:
+    def _pair(self, one: str, other: str) -> Pair:
         self._rack(one)
         self._rack(other)
         if one == other:
