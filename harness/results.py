@@ -161,6 +161,22 @@ class RunFolder:
         """Writes what followers told their leaders as one Parquet file."""
         return self._add("fetches", rows, part)
 
+    def add_replicas(self, rows: pa.Table, part: str = "part") -> Path:
+        """Writes what one replica has on disk as one Parquet file."""
+        return self._add("replicas", rows, part)
+
+    def add_partitions(self, rows: pa.Table, part: str = "part") -> Path:
+        """Writes what the metadata log tells of leaders and in-sync replicas as one Parquet file."""
+        return self._add("partitions", rows, part)
+
+    def add_polls(self, rows: pa.Table, part: str = "part") -> Path:
+        """Writes what a consumer was given while it ran as one Parquet file."""
+        return self._add("polls", rows, part)
+
+    def add_watermarks(self, rows: pa.Table, part: str = "part") -> Path:
+        """Writes sampled high watermarks as one Parquet file."""
+        return self._add("watermarks", rows, part)
+
     def update(self, **changes: Any) -> None:
         """Replaces manifest values that are known only later, e.g. versions."""
         unknown = sorted(set(changes) - set(self.manifest))

@@ -16,9 +16,15 @@ def value(producer: str, seq: int, due_ns: int, size: int = 100) -> bytes:
 
 def author(data: bytes | None) -> tuple[str, int]:
     """Producer and sequence; ("", -1) if no load client wrote the value."""
+    producer, seq, _ = content(data)
+    return producer, seq
+
+
+def content(data: bytes | None) -> tuple[str, int, int]:
+    """Producer, sequence and due time in epoch ns; ("", -1, 0) if no load client wrote the value."""
     if data is None or len(data) < _HEAD.size:
-        return "", -1
-    magic, _, seq, length = _HEAD.unpack_from(data)
+        return "", -1, 0
+    magic, due_ns, seq, length = _HEAD.unpack_from(data)
     if magic != MAGIC or length < 0:
-        return "", -1
-    return data[_HEAD.size : _HEAD.size + length].decode(errors="replace"), seq
+        return "", -1, 0
+    return data[_HEAD.size : _HEAD.size + length].decode(errors="replace"), seq, due_ns
