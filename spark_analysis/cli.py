@@ -1,4 +1,4 @@
-"""python -m spark_analysis report RUN... --out DIR: progress on stderr, the page's path on stdout."""
+"""python -m spark_analysis report|check RUN... --out DIR: progress on stderr, path or verdicts on stdout."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from spark_analysis.checker.cli import write_check
 from spark_analysis.errors import FAILED, OK, AnalysisError
 from spark_analysis.ingest import read_runs
 from spark_analysis.report import document as documents
@@ -27,8 +28,18 @@ def main(argv: list[str] | None = None) -> int:
     report.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="run folder")
     report.add_argument("--out", required=True, type=Path, help="folder for report.html, report.json and tables/")
     report.add_argument("--master", default=None, help="Spark master; default: what spark-submit chose, else local[*]")
+    judge = verbs.add_parser("check", help="what became of every acknowledged record; exit code 1 if anything is wrong")
+    judge.add_argument("runs", nargs="*", type=Path, metavar="RUN", help="run folder; without any: one a line on stdin")
+    judge.add_argument("--out", required=True, type=Path, help="folder for check.json and check.html")
+    judge.add_argument(
+        "--min-racks", type=int, default=None, help="judge by this span, not by what the topics asked for"
+    )
+    judge.add_argument("--master", default=None, help="Spark master; default: what spark-submit chose, else local[*]")
     options = parser.parse_args(argv)
     try:
+        if options.verb == "check":
+            runs = options.runs or (Path(line.strip()) for line in sys.stdin if line.strip())
+            return write_check(runs, options.out, min_racks=options.min_racks, master=options.master)
         print(write_report(options.runs, options.out, options.master))
     except AnalysisError as e:
         print(e, file=sys.stderr)

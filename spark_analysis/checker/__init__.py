@@ -1,0 +1,1 @@
+"""The checker: what became of every acknowledged record, judged from clients, replicas' logs and the metadata log."""

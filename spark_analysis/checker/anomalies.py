@@ -1,0 +1,67 @@
+"""The shape of an anomaly, and the names: Jepsen's where its Kafka workload has one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of anomaly: the name it has in Jepsen's Kafka workload, or "", and what it means."""
+
+    name: str
+    jepsen: str
+    meaning: str
+
+
+KINDS = (
+    Kind("lost-write", "lost-write", "acknowledged, and in no replica's log after healing"),
+    Kind("duplicate", "duplicate", "in the log more than once although its producer is idempotent"),
+    Kind("aborted-write", "g1a", "refused for good in its only attempt, and in the log all the same"),
+    Kind("inconsistent-offsets", "inconsistent-offsets", "acknowledged for another place than the one it is at"),
+    Kind("divergent-replicas", "inconsistent-offsets", "an offset at which replicas differ, or that some lack"),
+    Kind("nonmonotonic-send", "nonmonotonic-send", "behind a later record of the same producer and partition"),
+    Kind("realtime-order", "", "sent after another was acknowledged, and yet before it in the log"),
+    Kind("phantom", "", "in the log, and never sent by a client of the run"),
+    Kind("corrupt-value", "", "in the log with another value than was sent"),
+    Kind("offset-clash", "inconsistent-offsets", "one replica has two records of the same offset"),
+    Kind("offset-gap", "", "one replica lacks an offset between two that it has"),
+    Kind("epoch-went-back", "", "a leader epoch smaller than one before it, in a log or in the metadata log"),
+    Kind("unknown-epoch", "", "a record's leader epoch that the metadata log never gave to a leader"),
+    Kind("ack-under-racks", "", "sent and acknowledged while the in-sync replicas spanned too few racks"),
+    Kind("ack-under-replicas", "", "sent and acknowledged while there were too few in-sync replicas"),
+    Kind("watermark-went-back", "", "a high watermark smaller than one seen before at the same or an older epoch"),
+    Kind("nonmonotonic-poll", "nonmonotonic-poll", "a consumer was given an offset again, or an older one"),
+    Kind("poll-skip", "poll-skip", "a consumer was led past a record that is in the log"),
+    Kind("vanished-read", "lost-write", "a consumer was given a record that the log does not have at that offset"),
+)
+NAMES = tuple(kind.name for kind in KINDS)
+
+
+def anomaly(
+    frame: DataFrame,
+    name: str,
+    *detail: Column | str,
+    producer: str | None = "producer",
+    allowed: Column | None = None,
+) -> DataFrame:
+    """Rows of a frame as anomalies of one kind; `detail` is joined into one text. Missing columns become null."""
+    assert name in NAMES, name
+
+    def column(of: str) -> Column:
+        return F.col(of) if of in frame.columns else F.lit(None)
+
+    text = F.concat(*(F.lit(part) if isinstance(part, str) else part.cast("string") for part in detail))
+    return frame.select(
+        F.lit(name).alias("anomaly"),
+        column("topic").cast("string").alias("topic"),
+        column("partition").cast("int").alias("partition"),
+        column("offset").cast("long").alias("offset"),
+        (column(producer) if producer else F.lit(None)).cast("string").alias("producer"),
+        (column("seq") if producer else F.lit(None)).cast("long").alias("seq"),
+        (F.lit(False) if allowed is None else allowed).alias("allowed"),
+        text.alias("detail"),
+    )

@@ -1,0 +1,216 @@
+"""All rules on one history, and the verdict with each anomaly's whole history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_analysis.checker import logs, reads, timeline, writes
+from spark_analysis.checker.anomalies import NAMES
+from spark_analysis.checker.history import History, faults
+
+OK, ANOMALIES, UNKNOWN = "ok", "anomalies", "unknown"
+SHOWN = 20  # anomalies of one kind whose whole history is told
+
+_RULES = (
+    writes.lost,
+    writes.aborted,
+    writes.moved,
+    writes.duplicated,
+    writes.reordered,
+    writes.realtime,
+    writes.phantom,
+    writes.corrupt,
+    logs.divergent,
+    logs.clashing,
+    logs.gaps,
+    logs.epochs,
+    timeline.under_replicas,
+    timeline.epochs,
+    timeline.unknown_epochs,
+    reads.went_back,
+    reads.skipped,
+    reads.vanished,
+    reads.watermarks,
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the checker found in one run.
+
+    `counts` by kind of anomaly, `allowed` the same for what a client's settings permit; `unread` says what could not be
+    judged: with it and no anomaly the verdict is unknown.
+    """
+
+    run: str
+    seed: int
+    counts: dict[str, int]
+    allowed: dict[str, int]
+    totals: dict[str, int]
+    unread: list[str]
+    anomalies: list[dict[str, Any]]
+
+    @property
+    def state(self) -> str:
+        """ok, anomalies or unknown."""
+        return ANOMALIES if self.counts else UNKNOWN if self.unread else OK
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        return {"verdict": self.state, **vars(self)}
+
+
+def check(history: History, min_racks: int | None = None) -> Verdict:
+    """Judges one run. `min_racks` judges by another span than the topics asked for."""
+    history = cached(history)
+    counts: dict[str, int] = {}
+    allowed: dict[str, int] = {}
+    shown: list[dict[str, Any]] = []
+    try:
+        # One query a rule: a plan of all rules together takes Spark longer to make than to run.
+        for frame in (*(rule(history) for rule in _RULES), timeline.under_racks(history, min_racks)):
+            for row in frame.groupBy("anomaly", "allowed").count().collect():
+                where = allowed if row["allowed"] else counts
+                where[row["anomaly"]] = where.get(row["anomaly"], 0) + row["count"]
+                if not row["allowed"]:
+                    first = frame.where(~F.col("allowed")).orderBy("topic", "partition", "offset", "producer", "seq")
+                    shown += [found.asDict() for found in first.limit(SHOWN).collect()]
+        shown.sort(key=lambda found: NAMES.index(found["anomaly"]))
+        sums = (totals(history), unread(history))
+        return Verdict(history.id, int(history.manifest["seed"]), counts, allowed, *sums, told(history, shown))
+    finally:
+        for table in (history.acks, history.replicas, history.partitions, history.polls, history.watermarks):
+            table.unpersist()
+
+
+def cached(history: History) -> History:
+    """The same with its tables kept, since every rule reads them."""
+    names = ("acks", "replicas", "partitions", "polls", "watermarks")
+    return history.changed(**{name: getattr(history, name).cache() for name in names})
+
+
+def totals(history: History) -> dict[str, int]:
+    """How much was judged, and the longest time without an acknowledgement, in ms."""
+    ok = F.col("result") == "OK"
+    refused = F.col("result").isin(*writes.REFUSED)
+    row = history.acks.agg(
+        F.count("*").alias("sent"),
+        F.count_if(ok).alias("acknowledged"),
+        F.count_if(refused).alias("refused"),
+        F.count_if(~ok & ~refused).alias("unknown"),
+    ).first()
+    assert row is not None
+    along = Window.orderBy("done_ns")
+    answers = history.acks.where(ok).select("done_ns", F.lag("done_ns").over(along).alias("before"))
+    gap = answers.agg(F.max(F.col("done_ns") - F.col("before")).alias("gap")).first()
+    kept = history.replicas.agg(
+        F.count("*").alias("rows"), F.countDistinct("node", *writes.PLACE).alias("logs")
+    ).first()
+    assert gap is not None and kept is not None
+    return row.asDict() | {
+        "longest_silence_ms": int((gap["gap"] or 0) // 1_000_000),
+        "replica_records": kept["rows"],
+        "replica_logs": kept["logs"],
+        "polled": history.polls.count(),
+    }
+
+
+def unread(history: History) -> list[str]:
+    """What was not read and so not judged."""
+    missing = []
+    noted = {(e["name"], e["data"].get("complete", True)) for e in history.events if e["kind"] == "note"}
+    if ("partitions-read", True) not in noted:
+        missing.append("the metadata log: acknowledgements were not held against the in-sync replicas")
+    last = Window.partitionBy(*writes.PLACE).orderBy(F.desc("metadata_offset"))
+    wanted = (
+        history.partitions.withColumn("n", F.row_number().over(last)).where("n = 1").select(*writes.PLACE, "replicas")
+    )
+    used = (
+        history.acks.where(F.col("partition") >= 0).select(*writes.PLACE).distinct().join(wanted, writes.PLACE, "left")
+    )
+    read = history.expected.groupBy(*writes.PLACE).agg(F.countDistinct("node").alias("read"))
+    short = used.join(read, writes.PLACE, "left").select(
+        *writes.PLACE, F.coalesce("read", F.lit(0)).alias("read"), F.coalesce("replicas", F.lit(1)).alias("replicas")
+    )
+    for row in short.where(F.col("read") < F.col("replicas")).orderBy(*writes.PLACE).collect():
+        missing.append(f"{row['topic']}-{row['partition']}: {row['read']} of {row['replicas']} replicas read")
+    return missing
+
+
+def told(history: History, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each anomaly with all that is known of its record and of its place in the log."""
+    if not found:
+        return []
+    spark = history.spark
+    records = [(r["producer"], r["seq"]) for r in found if r["producer"] and r["seq"] is not None]
+    spots = [(r["topic"], r["partition"], r["offset"]) for r in found if r["offset"] is not None and r["topic"]]
+    by_record = spark.createDataFrame(sorted(set(records)), "producer string, seq long")
+    by_spot = spark.createDataFrame(sorted(set(spots)), "topic string, partition int, offset long")
+    spot = [*writes.PLACE, "offset"]
+
+    def about(table: DataFrame) -> list[dict[str, Any]]:
+        mine = table.join(F.broadcast(by_record), writes.RECORD, "left_semi")
+        there = table.join(F.broadcast(by_spot), spot, "left_semi")
+        return [row.asDict() for row in mine.union(there).distinct().collect()]
+
+    acks, replicas, polls = about(history.acks), about(history.replicas), about(history.polls)
+    changes = [row.asDict() for row in history.partitions.orderBy("metadata_offset").collect()]
+    for r in found:
+        r["history"] = _history(r, acks, replicas, polls, changes, faults(history.events))
+    return found
+
+
+def _history(
+    anomaly: dict[str, Any],
+    acks: list[dict[str, Any]],
+    replicas: list[dict[str, Any]],
+    polls: list[dict[str, Any]],
+    changes: list[dict[str, Any]],
+    events: list[dict[str, Any]],
+) -> list[dict[str, Any]]:
+    """What happened to the record and at its offset, in order of time; what has no time comes last."""
+    key = (anomaly["producer"], anomaly["seq"])
+    spot = (anomaly["topic"], anomaly["partition"], anomaly["offset"])
+
+    def mine(row: dict[str, Any]) -> bool:
+        return key == (row["producer"], row["seq"]) or spot == (row["topic"], row["partition"], row["offset"])
+
+    lines: list[dict[str, Any]] = []
+    for row in filter(mine, acks):
+        name = f"{row['producer']} {row['seq']}"
+        lines.append({"t_ns": row["sent_ns"], "what": f"{name} sent to {row['topic']}-{row['partition']}"})
+        answer = f"{name}: {row['result']} {row['cause']}".rstrip() + f", offset {row['offset']}"
+        lines.append({"t_ns": row["done_ns"] or None, "what": answer if row["done_ns"] else f"{name}: no answer"})
+    begin = min((line["t_ns"] for line in lines if line["t_ns"]), default=0)
+    here = [c for c in changes if (c["topic"], c["partition"]) == spot[:2]]
+    before = [c for c in here if c["t_ns"] <= begin][-1:]
+    for c in before + [c for c in here if c["t_ns"] > begin]:
+        state = f"leader {c['leader']} of epoch {c['leader_epoch']}, in sync [{c['isr']}], eligible [{c['elr']}]"
+        need = f"{c['isr_racks']} racks of {c['min_racks']} needed"
+        lines.append({"t_ns": c["t_ns"], "what": f"{c['topic']}-{c['partition']}: {state}, {need}"})
+    for e in events:
+        if e["t_ns"] >= begin:
+            lines.append({"t_ns": e["t_ns"], "what": _event(e, spot)})
+    for row in filter(mine, polls):
+        what = f"{row['consumer']} was given {row['producer']} {row['seq']} at offset {row['offset']}"
+        lines.append({"t_ns": row["read_ns"], "what": what})
+    lines.sort(key=lambda line: (line["t_ns"] is None, line["t_ns"] or 0))
+    for row in sorted(filter(mine, replicas), key=lambda r: (r["topic"], r["partition"], r["offset"], r["node"])):
+        where = f"{row['topic']}-{row['partition']} offset {row['offset']} of epoch {row['leader_epoch']}"
+        lines.append({"t_ns": None, "what": f"in the end on {row['node']}: {where} is {row['producer']} {row['seq']}"})
+    if not any(map(mine, replicas)):
+        lines.append({"t_ns": None, "what": "in the end on no replica"})
+    return lines
+
+
+def _event(event: dict[str, Any], spot: tuple[Any, ...]) -> str:
+    data = event["data"]
+    text = f"{event['kind']} {event['name']} {event['state']}"
+    if "logs" not in data:
+        return text + "".join(f", {k} {v}" for k, v in data.items() if k != "ids")
+    cut = [c for c in data["logs"] if (c["topic"], c["partition"]) == spot[:2]]
+    return f"{text}, {data['node']}: " + ", ".join(f"offsets {c['flushed']} to {c['end'] - 1} gone" for c in cut)

@@ -1,0 +1,49 @@
+"""python -m spark_analysis check RUN... --out DIR: what was found goes to stdout, progress to stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from spark_analysis.checker.check import ANOMALIES, UNKNOWN, Verdict, check
+from spark_analysis.checker.history import read_history, require_replicas
+from spark_analysis.checker.page import page, text
+from spark_analysis.session import session
+
+EXIT = {ANOMALIES: 1, UNKNOWN: 3, "ok": 0}
+
+
+def write_check(paths: Iterable[Path], out: Path, *, min_racks: int | None = None, master: str | None = None) -> int:
+    """Judges runs one after another; writes check.json and check.html anew after each. Returns the exit code.
+
+    Each verdict is one line of JSON on stdout as soon as it is there, so that another program can follow; its text goes
+    to stderr. Raises AnalysisError for a folder that cannot be judged.
+    """
+    started = time.monotonic()
+    out.mkdir(parents=True, exist_ok=True)
+    verdicts: list[Verdict] = []
+    spark = None
+    for path in paths:
+        spark = spark or session(master, sum(f.stat().st_size for f in path.glob("*/*.parquet")))
+        history = read_history(spark, path)
+        require_replicas(history)
+        verdict = check(history, min_racks)
+        verdicts.append(verdict)
+        print(f"[{time.monotonic() - started:5.1f} s] {text(verdict)}", file=sys.stderr, flush=True)
+        whole = json.dumps({"runs": [v.plain() for v in verdicts]}, indent=1, default=str)
+        _write_aside(out / "check.json", whole + "\n")
+        _write_aside(out / "check.html", page(verdicts))
+        brief = {key: value for key, value in verdict.plain().items() if key != "anomalies"}
+        print(json.dumps(brief), flush=True)
+    states = {v.state for v in verdicts}
+    return next((EXIT[state] for state in (ANOMALIES, UNKNOWN) if state in states), EXIT["ok"])
+
+
+def _write_aside(path: Path, content: str) -> None:
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside.write_text(content, encoding="utf-8")
+    aside.replace(path)

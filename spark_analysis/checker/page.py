@@ -1,0 +1,59 @@
+"""The verdict for people: plain text, and one page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from spark_analysis.checker.anomalies import KINDS
+from spark_analysis.checker.check import Verdict
+
+
+def text(verdict: Verdict) -> str:
+    """Some lines: verdict, counts, and the first anomalies with their histories."""
+    totals = ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in verdict.totals.items())
+    lines = [f"{verdict.run}: {verdict.state} (seed {verdict.seed})", f"  {totals}"]
+    lines += [f"  {name}: {number}" for name, number in sorted(verdict.counts.items())]
+    lines += [f"  {name}: {number}, allowed by the producer's settings" for name, number in verdict.allowed.items()]
+    lines += [f"  not judged: {what}" for what in verdict.unread]
+    for found in _first(verdict.anomalies, 3):
+        lines.append(f"  {found['anomaly']} {place(found)}: {found['detail']}")
+        lines += [f"    {at(line['t_ns'])} {line['what']}" for line in found["history"]]
+    return "\n".join(lines)
+
+
+def page(verdicts: list[Verdict]) -> str:
+    """One HTML page of all runs, with nothing from outside."""
+    env = Environment(
+        loader=PackageLoader("spark_analysis.checker"), undefined=StrictUndefined, autoescape=True, trim_blocks=True
+    )
+    env.filters["at"] = at
+    env.filters["place"] = place
+    return env.get_template("check.html.j2").render(verdicts=verdicts, kinds=KINDS)
+
+
+def at(t_ns: int | None) -> str:
+    """A time of day with milliseconds, UTC; blanks for none."""
+    if t_ns is None:
+        return " " * 12
+    return f"{datetime.fromtimestamp(t_ns / 1e9, UTC):%H:%M:%S.%f}"[:12]
+
+
+def place(found: dict[str, Any]) -> str:
+    """Which record, and where."""
+    record = "" if found["producer"] is None else f"{found['producer']} {found['seq']} "
+    return f"{record}at {found['topic']}-{found['partition']} offset {found['offset']}"
+
+
+def _first(anomalies: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
+    """The first few of each kind."""
+    seen: Counter[str] = Counter()
+    kept = []
+    for found in anomalies:
+        seen[found["anomaly"]] += 1
+        if seen[found["anomaly"]] <= most:
+            kept.append(found)
+    return kept
