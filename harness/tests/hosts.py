@@ -1,0 +1,86 @@
+"""Hosts without Kafka on them, for tests of back ends; as a program also hosts whose harness is killed.
+
+    python -m harness.tests.hosts BACKEND FOLDER
+
+brings hosts up, starts a process on each, prints their pids and measured delays as JSON, and kills itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from harness.backends import BACKENDS
+from harness.backends.base import Backend, Host, Process, end_processes
+from harness.backends.local import MARKER, LocalBackend
+from harness.net.control import Links
+from harness.spec import parse
+from harness.state import State
+from harness.topology import Plan, plan
+
+
+class Hosts:
+    """The hosts of a cluster of three racks, two of them delayed where the back end can."""
+
+    def __init__(self, backend: str, folder: Path, links: dict[str, Any] | None = None) -> None:
+        data: dict[str, Any] = {"name": folder.name, "backend": backend, "racks": "a:2,b:1,c:1", "controllers": 1}
+        spec = parse(data | ({"links": links} if links else {}))
+        self.folder = folder
+        self.plan: Plan = plan(spec)
+        State(spec=spec, distribution="none", block=0, cluster_id="none").save(folder)
+        self.backend: Backend = BACKENDS[backend].at(folder)
+
+    def host(self, name: str) -> Host:
+        """The host of a node."""
+        return self.backend.host(self.plan.node(name), str(self.folder / name))
+
+    @property
+    def links(self) -> Links:
+        """Delays and cuts between racks."""
+        return self.backend.links(self.plan)
+
+    def start(self, name: str, *command: str) -> Process:
+        """Starts a process on a host as nodes are started."""
+        host = self.host(name)
+        env = {MARKER: str(self.folder), "GREETING": "hello 'world'"}
+        return host.start(command, pid_file=f"{host.root}/pid", output=f"{host.root}/out", env=env)
+
+    def end(self) -> None:
+        """Ends everything."""
+        self.backend.take_down()
+        end_processes(self.folder, LocalBackend())
+        LocalBackend().enter()
+
+
+@contextmanager
+def hosts_of(backend: str, folder: Path, links: dict[str, Any] | None = None) -> Iterator[Hosts]:
+    """Hosts for the time of a `with` block."""
+    hosts = Hosts(backend, folder, links)
+    try:
+        hosts.backend.prepare()
+        hosts.backend.bring_up(hosts.plan)
+        yield hosts
+    finally:
+        hosts.end()
+
+
+def main() -> None:
+    """Brings up, starts, tells, and dies."""
+    name, folder = sys.argv[1], Path(sys.argv[2])
+    hosts = Hosts(name, folder, {"default": "8ms"} if name == "netns" else None)
+    hosts.backend.prepare()
+    hosts.backend.bring_up(hosts.plan)
+    pids = [hosts.start(n.name, "sh", "-c", "sleep 600 & exec sleep 600").pid for n in hosts.plan.nodes]
+    seen = [s.as_dict() for s in hosts.links.check()] if name == "netns" else []
+    print(json.dumps({"pids": pids, "seen": seen}), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""What every back end must do, on real processes: commands, files, signals, and an end that leaves nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from signal import SIGCONT, SIGKILL, SIGSTOP
+from typing import Any
+
+import pytest
+
+from harness.backends.base import Capability, ProcessState
+from harness.backends.local import MARKER, processes_with
+from harness.backends.netns import OWNER
+from harness.errors import Exit, RackspanError
+from harness.home import project_root
+from harness.net.trial import attempt
+from harness.tests.hosts import Hosts, hosts_of
+from harness.wait import Pending, wait_for
+
+TALK = "import socket, sys; s = socket.create_connection((sys.argv[1], 7000), 2); print(s.recv(9).decode())"
+LISTEN = """import socket, sys
+s = socket.create_server((sys.argv[1], 7000))
+while True:
+    s.accept()[0].sendall(b"well met\\n")"""
+
+
+@pytest.fixture(scope="module", params=["local", "netns"])
+def backend(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    if name == "netns" and (hindrance := attempt().hindrance):
+        pytest.skip(f"this machine cannot have networks: {hindrance}")
+    return name
+
+
+@pytest.fixture(scope="module")
+def hosts(backend: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
+    with hosts_of(backend, tmp_path_factory.mktemp("hosts") / backend) as found:
+        yield found
+
+
+def test_commands_run_and_say_how_they_ended(hosts: Hosts) -> None:
+    done = hosts.host("a1").shell("echo one; echo two >&2; exit 3")
+    assert (done.code, done.out, done.err) == (3, "one\n", "two\n")
+    with pytest.raises(RackspanError, match="a command on b1 did not end"):
+        hosts.host("b1").shell("sleep 60", seconds=0.2)
+    inside = subprocess.run(hosts.host("c1").argv(["echo", "it's me"]), capture_output=True, text=True)
+    assert (inside.returncode, inside.stdout) == (0, "it's me\n")
+
+
+def test_files_go_both_ways(hosts: Hosts, tmp_path: Path) -> None:
+    host = hosts.host("a1")
+    host.write(f"{host.root}/folder/a", "text\n")
+    assert (host.read(f"{host.root}/folder/a"), host.read(f"{host.root}/none")) == ("text\n", "")
+    host.fetch(f"{host.root}/folder", str(tmp_path / "copy"))
+    other = hosts.host("b1")
+    other.send(str(tmp_path / "copy"), f"{other.root}/folder")
+    assert other.shell(f"cat {other.root}/folder/a").out == "text\n"
+    other.remove(f"{other.root}/folder")
+    assert other.read(f"{other.root}/folder/a") == "" and host.read(f"{host.root}/folder/a") == "text\n"
+
+
+def test_a_process_writes_its_log_and_is_paused_and_killed(hosts: Hosts) -> None:
+    host = hosts.host("a2")
+    process = hosts.start("a2", "sh", "-c", "echo $GREETING; exec sleep 60")
+    assert host.process(f"{host.root}/pid") == process
+    wait_for("its words", lambda: host.read(f"{host.root}/out"), 10)
+    assert host.read(f"{host.root}/out") == "hello 'world'\n"
+    assert [p for _, p in hosts.backend.leftovers(str(hosts.folder))] == [process]
+    for number, state in (
+        (SIGSTOP, ProcessState.PAUSED),
+        (SIGCONT, ProcessState.RUNNING),
+        (SIGKILL, ProcessState.GONE),
+    ):
+        assert host.signal(process, number)
+        wait_for(f"it to be {state.value}", lambda wanted=state: host.state(process) is wanted, 10)  # type: ignore[misc]
+    assert not host.signal(process, SIGKILL)
+
+
+def test_hosts_and_the_driver_reach_each_other(hosts: Hosts) -> None:
+    """The address is the host's own: a process there can listen on it, and all others can connect to it."""
+    address = hosts.plan.node("b1").address
+    process = hosts.start("b1", sys.executable, "-c", LISTEN, address)
+    talk = [sys.executable, "-c", TALK, address]
+
+    def answered() -> bool | Pending:
+        done = hosts.host("b1").shell(f"{sys.executable} -c '{TALK}' {address}")
+        return done.out == "well met\n\n" or Pending(done.err[-200:])
+
+    wait_for("it to listen", answered, 20)
+    assert hosts.host("a1").run(talk) == "well met\n\n"
+    hosts.backend.enter()
+    assert subprocess.run(talk, capture_output=True, text=True).stdout == "well met\n\n"
+    hosts.host("b1").signal(process, SIGKILL)
+
+
+def test_what_a_back_end_lacks_is_said(hosts: Hosts) -> None:
+    if hosts.backend.capabilities:
+        hosts.backend.require(Capability.DELAY, Capability.CUT)
+        with pytest.raises(RackspanError, match="it lacks: power_cut; it has: cut, delay"):
+            hosts.backend.require(Capability.CUT, Capability.POWER_CUT)
+    else:
+        with pytest.raises(RackspanError) as e:
+            _ = hosts.links
+        assert e.value.code is Exit.ENVIRONMENT
+        assert str(e.value) == (
+            "back end local cannot do this\n  seen: it lacks: delay, cut; it has: none\n"
+            "  do:   bring the cluster up with the back end netns"
+        )
+
+
+def left(folder: Path) -> list[int]:
+    return [p.pid for name in (MARKER, OWNER) for p in processes_with(name, str(folder))]
+
+
+def killed(backend: str, folder: Path, python: list[str]) -> dict[str, Any]:
+    """What hosts told whose harness was killed with -9."""
+    command = [*python, "-m", "harness.tests.hosts", backend, str(folder)]
+    done = subprocess.run(command, cwd=project_root(), capture_output=True, text=True, timeout=120)
+    assert done.returncode == -SIGKILL, done.stderr
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+def test_nothing_is_left_after_the_harness_was_killed(backend: str, tmp_path: Path) -> None:
+    folder = tmp_path / "crashed"
+    told = killed(backend, folder, [sys.executable])
+    assert len(told["pids"]) == 5
+    if backend == "local":  # the next harness ends what it finds
+        assert len(left(folder)) == 10
+        hosts = Hosts(backend, folder)
+        hosts.end()
+        assert left(folder) == []
+    else:  # everything ends by itself
+        wait_for("all to be gone", lambda: left(folder) == [] or Pending(str(left(folder))), 10)

@@ -1,0 +1,180 @@
+"""Back end netns: delays as asked, changed and cut while hosts run, and what the machine must allow."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.errors import Exit, RackspanError
+from harness.home import project_root
+from harness.net.control import TOLERANCE
+from harness.net.trial import attempt
+from harness.tests.hosts import Hosts, hosts_of
+from harness.tests.test_backends import killed, left
+from harness.wait import Pending, wait_for
+
+NOBODY = 65534
+
+
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
+    if hindrance := attempt().hindrance:
+        pytest.skip(f"this machine cannot have networks: {hindrance}")
+    links = {"default": "6ms", "a-c": "30ms"}
+    with hosts_of("netns", tmp_path_factory.mktemp("hosts") / "netns", links) as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def healed(hosts: Hosts) -> Iterator[None]:
+    yield
+    hosts.links.heal()
+
+
+def reaches(hosts: Hosts, source: str, target: str, seconds: int = 20) -> bool:
+    """Whether a connection is answered: it is refused by the host itself, since nobody listens."""
+    address = hosts.plan.node(target).address
+    done = hosts.host(source).shell(f"timeout {seconds} bash -c 'exec 3<>/dev/tcp/{address}/9'")
+    return "refused" in done.err
+
+
+def silent(hosts: Hosts, source: str, target: str) -> bool:
+    """Whether nothing comes back for a second: 30 times the longest delay."""
+    return not reaches(hosts, source, target, seconds=1)
+
+
+def test_delays_are_as_asked(hosts: Hosts) -> None:
+    seen = {s.racks: s for s in hosts.links.check()}
+    assert {racks: s.asked_ms for racks, s in seen.items()} == {"a-b": 6, "a-c": 30, "b-c": 6}
+    assert all(s.off <= TOLERANCE and s.p90_ms is not None and s.samples == 25 for s in seen.values())
+
+
+def test_hosts_of_one_rack_and_the_driver_are_near(hosts: Hosts) -> None:
+    probe = ["-I", "-S", str(project_root() / "harness" / "net" / "probe.py")]
+    near = hosts.host("a1").run([sys.executable, *probe, hosts.plan.node("a2").address, "15", "0.001"])
+    hosts.backend.enter()
+    driver = subprocess.run([sys.executable, *probe, hosts.plan.node("c1").address, "15", "0.001"], capture_output=True)
+    for times in (near, driver.stdout.decode()):
+        best = min(int(t) for t in times.strip("[]\n").split(","))
+        assert 0 < best < 3000, times
+
+
+def test_delays_change_while_hosts_run(hosts: Hosts) -> None:
+    hosts.links.set_delay("b", "a", "60ms", jitter="2ms")
+    seen = {s.racks: s for s in hosts.links.check()}
+    assert seen["a-b"].asked_ms == 60 and seen["a-b"].off <= TOLERANCE
+    assert seen["b-c"].asked_ms == 6
+    hosts.links.restore_delay("a", "b")
+    assert {s.racks: s.asked_ms for s in hosts.links.check()} == {"a-b": 6, "a-c": 30, "b-c": 6}
+
+
+def test_a_delay_that_cannot_be_held_is_refused(hosts: Hosts) -> None:
+    """A link that loses everything never gives the round-trip time that was asked for."""
+    hosts.links.set_delay("a", "b", "6ms", loss="100%")
+    with pytest.raises(RackspanError) as e:
+        hosts.links.check(samples=1, rounds=1)
+    assert e.value.code is Exit.ENVIRONMENT
+    assert e.value.what == "the delays between racks are not what was asked for"
+    assert "a-b no answer (asked 6 ms)" in e.value.seen
+
+
+def test_a_cut_rack_is_cut_from_all_others_and_comes_back(hosts: Hosts) -> None:
+    hosts.links.cut("a")
+    assert silent(hosts, "a1", "b1") and silent(hosts, "c1", "a2")
+    assert reaches(hosts, "a1", "a2") and reaches(hosts, "b1", "c1")
+    hosts.backend.enter()
+    knock = ["bash", "-c", f"</dev/tcp/{hosts.plan.node('a1').address}/9"]
+    assert b"refused" in subprocess.run(knock, capture_output=True).stderr
+    assert [s.racks for s in hosts.links.check()] == ["b-c"]
+    hosts.links.mend("a")
+    assert reaches(hosts, "a1", "b1") and reaches(hosts, "c1", "a2")
+
+
+def test_a_pair_and_one_direction_are_cut(hosts: Hosts) -> None:
+    hosts.links.cut("a", "b")
+    assert silent(hosts, "a1", "b1") and silent(hosts, "b1", "a1")
+    assert reaches(hosts, "a1", "c1") and reaches(hosts, "b1", "c1")
+    hosts.links.mend("b", "a")
+    hosts.links.cut("c", "b", one_way=True)
+    assert hosts.links.state.cuts == [("c", "b")]
+    assert silent(hosts, "b1", "c1")  # its question arrives, the answer does not
+    assert reaches(hosts, "a1", "b1")
+
+
+def test_a_host_is_off_the_network_and_back(hosts: Hosts) -> None:
+    hosts.links.unplug("a2")
+    assert silent(hosts, "a1", "a2") and reaches(hosts, "a1", "b1")
+    hosts.links.plug("a2")
+    wait_for("a2 to be back", lambda: reaches(hosts, "a1", "a2"), 20)
+
+
+def test_what_does_not_exist_cannot_be_cut(hosts: Hosts) -> None:
+    wrong: list[Callable[[], None]] = [
+        lambda: hosts.links.cut("z"),
+        lambda: hosts.links.set_delay("a", "z", "1ms"),
+    ]
+    for act in wrong:
+        with pytest.raises(RackspanError) as e:
+            act()
+        assert str(e.value) == "there is no rack 'z'\n  seen: racks: a, b, c\n  do:   name one of them"
+    with pytest.raises(RackspanError, match="cannot read '7' as a time with unit"):
+        hosts.links.set_delay("a", "b", "7")
+    assert hosts.links.state.cuts == []
+
+
+def test_an_ordinary_user_gets_the_same(hosts: Hosts, tmp_path: Path) -> None:
+    """As nobody, without any right: delays measured, and nothing left after a kill -9."""
+    if os.geteuid() != 0:
+        pytest.skip("this is an ordinary user: all tests here show it")
+    python = readable_python(tmp_path)
+    shared = tmp_path / "shared"
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_uid == 0 and not folder.stat().st_mode & 1 and "pytest" in str(folder):
+            folder.chmod(0o755)
+    shared.mkdir()
+    os.chown(shared, NOBODY, NOBODY)
+    told = killed("netns", shared / "crashed", [*as_nobody(), *python])
+    assert [(s["racks"], s["asked_ms"]) for s in told["seen"]] == [("a-b", 8), ("a-c", 8), ("b-c", 8)]
+    assert all(abs(s["p50_ms"] - 8) <= 0.8 for s in told["seen"]), told
+    wait_for("all to be gone", lambda: left(shared / "crashed") == [] or Pending(str(left(shared / "crashed"))), 10)
+
+
+def test_what_the_machine_forbids_is_said(tmp_path: Path) -> None:
+    """Where no user namespace may be made, bringing hosts up fails with exit code 4 and says why."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can take rights away")
+    script = (
+        "import sys\nfrom pathlib import Path\nfrom harness.errors import RackspanError\n"
+        "from harness.tests.hosts import Hosts\n"
+        "try:\n    Hosts('netns', Path(sys.argv[1])).backend.prepare()\n"
+        "except RackspanError as e:\n    print(e)\n    sys.exit(e.code)\n"
+    )
+    python = readable_python(tmp_path)
+    limit = "echo 0 > /proc/sys/user/max_user_namespaces && exec"
+    inside = ["unshare", "--user", "--map-root-user", "sh", "-c", f'{limit} "$@"', "sh"]
+    command = [*inside, "setpriv", "--inh-caps=-all", "--bounding-set=-all", *python, "-c", script, str(tmp_path / "x")]
+    done = subprocess.run(command, cwd=project_root(), capture_output=True, text=True)
+    assert done.returncode == Exit.ENVIRONMENT, done.stderr
+    assert done.stdout.startswith("this machine does not let this user make network namespaces\n  seen: unshare: ")
+
+
+def as_nobody() -> list[str]:
+    """A command's beginning; `env` so that the rights are gone when the command itself is looked up."""
+    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all", "env"]
+
+
+def readable_python(folder: Path) -> list[str]:
+    """This Python with its packages, or the system's with the same packages, as nobody can run it."""
+    if subprocess.run([*as_nobody(), sys.executable, "-c", "import pyroute2"], capture_output=True).returncode == 0:
+        return [sys.executable]
+    packages = next(p for p in sys.path if p.endswith("site-packages"))
+    system = f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}"
+    if shutil.which(system) is None:
+        pytest.skip(f"nobody cannot read {sys.executable}, and there is no {system}")
+    return ["env", f"PYTHONPATH={packages}", "PYTHONDONTWRITEBYTECODE=1", system]
