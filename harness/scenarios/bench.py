@@ -158,6 +158,7 @@ def _turn(run: RunFolder, workload: Workload, side: Side, number: int, pair: int
         if workload.fault is not None:
             fault = workload.fault
             names = [n.name for n in workload.faulted(side.cluster.plan.brokers)]
+            pause(plan.settle)  # what was due last in the part above has its answer before something breaks
             with nodes_down(side.cluster, names, how=fault.how, events=run, name=f"{fault.how} {fault.target}"):
                 _part(run, {**data, "part": "fault"}, fault.seconds, side)
             pause(fault.recover)

@@ -1,0 +1,143 @@
+"""Benchmark run folders made by hand, whose ratios, silences and ideal times are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from spark_analysis.tests.generated import MS, SECOND, START, ack, event, folder
+
+LEADER, NEAR, FAR = 1, 2, 3
+RACKS = {"1": "a", "2": "b", "3": "c"}
+# Latency in units of a tenth of a millisecond: the followers' answers, and what is added on the way back.
+NEAR_NS, FAR_NS, BACK_NS = 1000 * 1000, 3000 * 1000, 100 * 1000
+MODES = [
+    {"name": "minisr", "role": "candidate", "acks": "min.insync.replicas", "label": "acks=min.insync.replicas"},
+    {"name": "all", "role": "baseline", "acks": "all", "label": "acks=all"},
+    {"name": "again", "role": "control", "acks": "all", "label": "acks=all once more"},
+    {"name": "one", "role": "least", "acks": "1", "label": "acks=1"},
+]
+
+
+def spec(fault: dict[str, Any] | None = None, rtt_ms: dict[str, float] | None = None) -> dict[str, Any]:
+    """The manifest's spec of a benchmark run."""
+    modes = [{**m, "distribution": "rackspan", "topic": {}} for m in MODES]
+    return {
+        "workload": {
+            "name": "made",
+            "about": "Made by hand.",
+            "topic": {
+                "partitions": 1,
+                "replication": 3,
+                "leaders": ["a"],
+                "settings": {"min.insync.replicas": "2", "min.insync.racks": "2"},
+            },
+            "load": {"rate": 100.0, "size": 200},
+            "modes": modes,
+            "fault": fault,
+            "limits": {"send_lag_p99_ms": 10.0, "cpu_busy": 0.9, "steal": 0.05, "rtt_off": 0.1},
+        },
+        "broker_racks": RACKS,
+        "rtt_ms": rtt_ms or {},
+        "backend": "netns" if rtt_ms else "local",
+    }
+
+
+def bench_run(
+    path: Path,
+    *,
+    rounds: int = 6,
+    per_block: int = 250,
+    fault: dict[str, Any] | None = None,
+    rtt_ms: dict[str, float] | None = None,
+    void: dict[tuple[int, str], dict[str, Any]] | None = None,
+    late: tuple[int, str] | None = None,
+) -> Path:
+    """Rounds of all modes, 100 records a second.
+
+    Every follower's fetch tells of each record by itself: rack b's after 1 ms (1 to 1.25 within a block), rack c's after
+    three times that; an answer takes 0.1 ms more. acks=1 is answered after 0.1 ms. With a `pause` fault rack c's
+    follower hangs for the part 'fault': acks=all is answered 50 ms after its end, the others as before. With a `kill`
+    fault acks=all has no answer for the first half of the part, then as acks=min.insync.replicas. `void` adds to the
+    end event of (block, role), `late` is the (block, role) whose client lags by 20 ms.
+    """
+    acks: list[dict[str, Any]] = []
+    fetches: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []
+    seq = {str(m["name"]): 0 for m in MODES}
+    at, number = 0, 0
+    for pair in range(rounds):
+        for mode in MODES if pair % 2 == 0 else MODES[::-1]:
+            name, role = str(mode["name"]), str(mode["role"])
+            for part in ("quiet", "fault") if fault else ("quiet",):
+                data = {
+                    "block": number,
+                    "pair": pair,
+                    "mode": mode["label"],
+                    "role": role,
+                    "producer": name,
+                    "part": part,
+                }
+                begin, end = at, at + per_block * 10 * MS
+                events.append(event(begin, "phase", "block", "begin", **data))
+                for i in range(per_block):
+                    due = begin + i * 10 * MS
+                    lag = 20 * MS if (number, role) == late else 0
+                    near = NEAR_NS * (1000 + i % 250) // 1000
+                    _record(acks, fetches, name, seq[name], due, lag, near, _waits(role, fault, part, due, begin, end))
+                    seq[name] += 1
+                told: dict[str, Any] = {
+                    **data,
+                    "cpu_busy": 0.4,
+                    "steal": 0.0,
+                    **({"isr": 3} if part == "fault" else {}),
+                }
+                told |= (void or {}).get((number, role), {})
+                events.append(event(end, "phase", "block", "end", **told))
+                at = end + (SECOND if part == "fault" else 0)
+            number += 1
+            at += SECOND
+    return folder(
+        path, acks=acks, fetches=fetches, events=events, kind="bench", spec=spec(fault, rtt_ms), seed=11, name="made"
+    )
+
+
+def _waits(role: str, fault: dict[str, Any] | None, part: str, due: int, begin: int, end: int) -> str | int:
+    """What an answer waits for: nothing, the near follower, the far one, or a moment."""
+    if role == "least":
+        return "nothing"
+    if role == "candidate":
+        return "near"
+    if part == "fault" and fault is not None:
+        if fault["how"] == "pause":
+            return end + 50 * MS
+        middle = (begin + end) // 2
+        return middle if due < middle else "near"
+    return "far"
+
+
+def _record(
+    acks: list[dict[str, Any]],
+    fetches: list[dict[str, Any]],
+    name: str,
+    seq: int,
+    due: int,
+    lag: int,
+    near: int,
+    waits: str | int,
+) -> None:
+    sent, far = due + lag, 3 * near
+    took_by = {"nothing": 0, "near": near, "far": far}
+    done = waits if isinstance(waits, int) else sent + took_by[waits] + BACK_NS
+    acks.append(ack(seq, due, done - due, producer=name, topic=name, sent_ns=START + sent, due_mono_ns=due, offset=seq))
+    for follower, took in ((NEAR, near), (FAR, far)):
+        fetches.append(
+            {
+                "mono_ns": sent + took,
+                "topic": name,
+                "partition": 0,
+                "leader": LEADER,
+                "follower": follower,
+                "leo": seq + 1,
+            }
+        )

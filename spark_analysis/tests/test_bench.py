@@ -1,0 +1,118 @@
+"""Parts of a benchmark's analysis on rows with known answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_analysis.ingest import BLOCKS
+from spark_analysis.report.goals import ACROSS, BEYOND, FLOOR_MET, GOAL_MET, GOALS, judged, verdict
+from spark_analysis.report.rounds import Rounds
+from spark_analysis.stats import NOT_ENOUGH
+from spark_analysis.tests.generated import MS, SECOND, START, ack, frame
+from spark_analysis.transforms import bench
+
+
+def test_buckets_are_close_to_what_they_stand_for(spark: SparkSession) -> None:
+    values = [*range(0, 300), 511, 512, 513, 1023, 1024, 99_999, 1_000_000, 20_000_000]
+    data = spark.createDataFrame([(v,) for v in values], "latency_us long")
+    rows = data.withColumn("value", bench.bucket("latency_us")).collect()
+    for r in rows:
+        assert r["value"] == pytest.approx(r["latency_us"], rel=0.004, abs=0.01)
+    assert [r["value"] for r in rows if r["latency_us"] < 128] == list(range(128))
+
+
+def test_a_histogram_counts_everything(spark: SparkSession) -> None:
+    drawn = np.random.default_rng(1).lognormal(7, 1, 5000).astype(int)
+    data = spark.createDataFrame([("g", int(v)) for v in drawn], "g string, latency_us long")
+    rows = bench.histogram(data, ["g"]).collect()
+    assert sum(r["records"] for r in rows) == 5000 and len(rows) < 1500
+
+
+def test_silence_counts_from_the_begin_to_the_end_of_the_part(spark: SparkSession) -> None:
+    windows = [
+        ("r", "p", "m", "candidate", 0, 0, START + SECOND, START + 5 * SECOND, None, "fault", None, None, None),
+        ("r", "q", "n", "baseline", 1, 0, START + SECOND, START + 5 * SECOND, None, "fault", None, None, None),
+    ]
+    rows = [
+        ack(0, 0, 100 * MS),  # before the part
+        ack(1, SECOND, 1500 * MS),  # done at 2.5 s
+        ack(2, SECOND, 1700 * MS),
+        ack(3, 4 * SECOND, 900 * MS),  # done at 4.9 s
+        ack(4, 3 * SECOND, 100 * MS, result="TIMEOUT"),
+    ]
+    found = bench.silences(frame(spark, "acks", rows), spark.createDataFrame(windows, BLOCKS)).collect()
+    assert {r["role"]: r["silence_s"] for r in found} == {"candidate": pytest.approx(2.2), "baseline": 4.0}
+
+
+def test_send_lag_counts_records_without_an_answer_too(spark: SparkSession) -> None:
+    rows = [ack(i, i * MS, None, sent_ns=START + i * MS + (50 * MS if i >= 90 else 0)) for i in range(100)]
+    data = frame(spark, "acks", rows).selectExpr("*", "0 pair", "0 block", "'m' mode", "'x' role", "'quiet' part")
+    (row,) = bench.send_lag(data).collect()
+    assert (row["records"], row["lag_p99_us"]) == (100, 50_000)
+
+
+def test_latency_around_a_moment_is_by_when_records_were_due(spark: SparkSession) -> None:
+    rows = [ack(i, i * 100 * MS, (1 + i) * MS) for i in range(40)]
+    windows = [("r", "p", "x", START + 500 * MS, START + 2500 * MS, START + SECOND)]
+    schema = "run string, producer string, role string, from_ns long, until_ns long, origin_ns long"
+    found = bench.around(frame(spark, "acks", rows), spark.createDataFrame(windows, schema), 500 * MS)
+    got = {r["bucket"]: (r["p50_us"], r["max_us"]) for r in found.collect()}
+    assert got == {-1: (8000, 10_000), 0: (13_000, 15_000), 1: (18_000, 20_000), 2: (23_000, 25_000)}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [
+        (0.1, 0.2, GOAL_MET),
+        (0.1, 0.29, FLOOR_MET),
+        (0.1, 0.31, ACROSS),
+        (0.31, 0.4, BEYOND),
+        (None, None, NOT_ENOUGH),
+    ],
+)
+def test_the_verdict_is_that_of_the_whole_interval(low: float | None, high: float | None, told: str) -> None:
+    assert verdict(GOALS["P2", 500], low, high) == told
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"), [(0.86, 1, GOAL_MET), (0.8, 0.9, FLOOR_MET), (0.7, 0.9, ACROSS), (0.1, 0.7, BEYOND)]
+)
+def test_where_more_is_better_the_lower_end_decides(low: float, high: float, told: str) -> None:
+    assert verdict(GOALS["P2", "share"], low, high) == told
+
+
+def test_what_cannot_be_measured_says_why() -> None:
+    row = judged(GOALS["P1", 500], {"estimate": 0.5, "low": 0.4, "high": 0.6, "rounds": 9}, why_not="no delays")
+    assert (row["verdict"], row["estimate"]) == ("not measurable here: no delays", 0.5)
+
+
+def test_rounds_that_carry_a_quantile_are_compared_one_by_one() -> None:
+    new, old = ("candidate", "quiet"), ("baseline", "quiet")
+    quantiles = {new: {r: {500: 80.0 + r} for r in range(7)}, old: {r: {500: 100.0 + r} for r in range(1, 8)}}
+    found = Rounds(quantiles, {}).ratio(new, old, 500)
+    assert found is not None
+    assert (found["rounds"], found["method"]) == (6, "per round"), "rounds that only one side has do not count"
+    assert found["low"] == pytest.approx(81 / 101) and found["high"] == pytest.approx(86 / 106)
+
+
+def test_a_quantile_that_no_block_carries_alone_is_pooled() -> None:
+    new, old = ("candidate", "quiet"), ("baseline", "quiet")
+    rounds = {r: {990: None} for r in range(6)}
+    histogram = {r: {float(v): 1 for v in range(1, 1001)} for r in range(6)}
+    doubled = {r: {2.0 * v: 1 for v in range(1, 1001)} for r in range(6)}
+    measured = Rounds(
+        {new: rounds, old: rounds}, {new: {990: 990.0}, old: {990: 1980.0}}, {new: histogram, old: doubled}
+    )
+    found = measured.ratio(new, old, 990)
+    assert found is not None and (found["method"], found["estimate"], found["high"]) == ("pooled", 0.5, 0.5)
+    assert Rounds({new: rounds, old: rounds}, {new: {990: None}, old: {990: 1.0}}).ratio(new, old, 990) is None
+
+
+def test_share_removed_is_of_the_wait_beyond_the_least() -> None:
+    sides = [("candidate", "quiet"), ("baseline", "quiet"), ("least", "quiet")]
+    values = (20.0, 110.0, 10.0)
+    measured = Rounds({s: {r: {500: v} for r in range(6)} for s, v in zip(sides, values, strict=True)}, {})
+    found = measured.share_removed(sides[0], sides[1], sides[2], 500)
+    assert found is not None and (found["estimate"], found["rounds"]) == (0.9, 6)

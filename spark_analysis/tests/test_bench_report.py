@@ -1,0 +1,148 @@
+"""A benchmark from its run folder to the page: every goal on runs with a known answer."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_analysis import ingest
+from spark_analysis.report import bench, bench_charts, document, render
+from spark_analysis.tests.generated_bench import bench_run
+from spark_analysis.tests.test_report import Text
+
+# p50 of a block: the near follower takes 1 to 1.249 ms; the answer 0.1 ms more.
+NEAR_P50, BACK = 1.1245, 0.1
+
+
+def measured(spark: SparkSession, path: Path, **made: Any) -> dict[str, Any]:
+    section = bench.section(spark, ingest.read_run(spark, bench_run(path, **made)))
+    assert section is not None
+    return section.data
+
+
+def goal(data: dict[str, Any], name: str, number: int = 0) -> dict[str, Any]:
+    rows = [row for row in data["goals"] if row["id"] == name]
+    row: dict[str, Any] = rows[number]
+    return row
+
+
+@pytest.fixture(scope="module")
+def quiet(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return measured(spark, tmp_path_factory.mktemp("quiet") / "run", rtt_ms={"b": 2.0, "c": 2.0})
+
+
+def test_p1_and_the_noise_between_two_equal_modes(quiet: dict[str, Any]) -> None:
+    row = goal(quiet, "P1")
+    want = (NEAR_P50 + BACK) / (3 * NEAR_P50 + BACK)
+    assert row["estimate"] == pytest.approx(want, rel=0.01)
+    assert (row["rounds"], row["verdict"]) == (6, "meets the goal")
+    noise = next(r for r in quiet["ratios"] if r["role"] == "control" and r["per_thousand"] == 500)
+    assert (noise["low"], noise["estimate"], noise["high"]) == (1, 1, 1)
+    assert goal(quiet, "P1", 1)["verdict"] == "not enough runs", "1,500 records a mode do not carry p99"
+    assert {r["role"]: r["n"] for r in quiet["pooled"]} == dict.fromkeys(
+        ["candidate", "baseline", "control", "least"], 1500
+    )
+
+
+def test_p3_compares_with_the_ideal_of_the_same_records(quiet: dict[str, Any]) -> None:
+    row = goal(quiet, "P3")
+    assert row["estimate"] == pytest.approx((NEAR_P50 + BACK) / NEAR_P50, rel=0.002)
+    assert row["verdict"] == "meets the floor" and "way of the answer back" in row["note"]
+    modes = {m["role"]: m for m in quiet["oracle"]["modes"]}
+    assert set(modes) == {"candidate", "baseline", "control"}, "acks=1 waits for nobody"
+    assert all((m["records"], m["matched"]) == (1500, 1500) for m in modes.values())
+    p50 = {role: m["quantiles"][0] for role, m in modes.items()}
+    assert p50["baseline"]["ideal_us"] == pytest.approx(3000 * NEAR_P50, rel=0.001), "acks=all waits for the far one"
+    assert {q["after_us"] for q in p50.values()} == {100.0}
+
+
+def test_p2_needs_racks_of_unequal_distance(spark: SparkSession, tmp_path: Path) -> None:
+    data = measured(spark, tmp_path / "run", rtt_ms={"b": 2.0, "c": 20.0})
+    assert [row["id"] for row in data["goals"]] == ["P2", "P2", "P2", "P3", "P3"]
+    share = goal(data, "P2", 2)
+    # Of what acks=all waits beyond acks=1 (the far follower's time) the near one's third is still waited for.
+    assert share["estimate"] == pytest.approx(2 / 3, rel=0.001)
+    assert share["verdict"] == "does not meet the floor" and goal(data, "P2")["verdict"] == "does not meet the floor"
+
+
+def test_without_delays_the_distances_are_not_judged(spark: SparkSession, tmp_path: Path) -> None:
+    data = measured(spark, tmp_path / "run", rounds=2)
+    assert goal(data, "P1")["verdict"].startswith("not measurable here: the racks are not 2 ms apart")
+    assert goal(data, "P1")["estimate"] is not None and goal(data, "P1")["low"] is None
+    assert goal(data, "P3")["verdict"] == "not enough runs"
+
+
+def test_p4_one_follower_frozen(spark: SparkSession, tmp_path: Path) -> None:
+    fault = {"how": "pause", "target": "c1", "seconds": 2.5, "recover": 0.0}
+    data = measured(spark, tmp_path / "run", fault=fault)
+    first, second = data["goals"]
+    assert first["verdict"] == "not enough runs" and "p99.9 needs 100,000 records" in first["note"]
+    assert first["estimate"] == pytest.approx(1) and "p90 is shown instead" in first["note"]
+    # The first record of the fault waits for its whole 2.5 s and 50 ms; the candidate's longest is 1.249 + 0.1 ms.
+    assert second["estimate"] == pytest.approx(1.349 / 2550, rel=0.001)
+    assert second["verdict"] == "meets the goal"
+    line = data["fault"]["timeline"]
+    assert line["round"] == 0 and line["fault_s"] == 2.5
+    assert max(p["max_us"] for p in line["points"] if p["role"] == "baseline") == pytest.approx(2_550_000)
+
+
+def test_a_frozen_follower_that_left_the_in_sync_set_makes_the_part_void(spark: SparkSession, tmp_path: Path) -> None:
+    fault = {"how": "pause", "target": "c1", "seconds": 2.5, "recover": 0.0}
+    data = measured(spark, tmp_path / "run", fault=fault, void={(1, "baseline"): {"isr": 2}})
+    (void,) = data["void"]
+    assert (void["role"], void["part"]) == ("baseline", "fault")
+    assert void["void"] == ["the frozen follower left the in-sync set: 2 in sync at the end"]
+    assert goal(data, "P4", 1)["verdict"] == "not enough runs", "five rounds are left"
+
+
+def test_p5_a_rack_of_followers_killed(spark: SparkSession, tmp_path: Path) -> None:
+    fault = {"how": "kill", "target": "rack:c", "seconds": 2.5, "recover": 0.0}
+    row = goal(measured(spark, tmp_path / "run", fault=fault), "P5")
+    # acks=all is silent for the first half of the part; the candidate's longest gap is 10 ms and what latency differs.
+    assert row["estimate"] == pytest.approx(0.0101 / 1.25, rel=0.05)
+    assert row["verdict"] == "meets the goal"
+
+
+@pytest.mark.parametrize(
+    ("seen", "why"),
+    [
+        ({"cpu_busy": 0.95}, "the processors were 95% busy"),
+        ({"steal": 0.2}, "20% of the processors' time was taken away"),
+        ({"rtt_off": 0.3}, "round-trip times between racks were off by up to 30%"),
+    ],
+)
+def test_a_block_beyond_a_limit_is_void(spark: SparkSession, tmp_path: Path, seen: dict[str, float], why: str) -> None:
+    data = measured(spark, tmp_path / "run", rounds=2, void={(0, "candidate"): seen})
+    assert [(b["block"], b["void"]) for b in data["void"]] == [(0, [why])]
+    assert next(r["n"] for r in data["pooled"] if r["role"] == "candidate") == 250
+
+
+def test_a_late_load_client_is_void_and_the_page_says_why(spark: SparkSession, tmp_path: Path) -> None:
+    run = ingest.read_run(spark, bench_run(tmp_path / "run", rounds=2, late=(1, "baseline")))
+    made, tables = document.build(spark, [run], [], lambda text: None)
+    assert made["runs"][0]["warnings"] == ["run: 1 of 8 measured parts of blocks are void and left out."]
+    text = Text(render.page(made)).text
+    assert "the load client was late: send lag p99 20.0 ms" in text
+    assert all(sentence in text for sentence in made["runs"][0]["findings"])
+    assert "not enough runs" in text and "seed 11" in text
+    assert set(tables) == {"bench_block_quantiles", "bench_histogram", "bench_outcomes", "bench_oracle"}
+
+
+def test_nothing_left_is_said_and_drawn_as_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    busy = {(n, str(r)): {"cpu_busy": 1.0} for n in range(4) for r in ("candidate", "baseline", "control", "least")}
+    run = ingest.read_run(spark, bench_run(tmp_path / "run", rounds=1, void=busy))
+    made, _ = document.build(spark, [run], [], lambda text: None)
+    assert bench_charts.pictures(made["runs"][0]["bench"], "run") == {}
+    assert "4 of 4 measured parts are void" in Text(render.page(made)).text
+
+
+def test_pictures_show_every_mode_by_name(quiet: dict[str, Any]) -> None:
+    found = bench_charts.pictures(quiet, "run")
+    assert set(found) == {"nines", "shift", "blocks"}
+    for mode in ("acks=min.insync.replicas", "acks=1"):
+        assert all(mode in svg for svg in found.values())
+    assert not [svg for svg in found.values() if re.search(r"#0[1-5]0", svg)], "a stand-in colour was left"

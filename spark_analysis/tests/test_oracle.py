@@ -1,0 +1,65 @@
+"""The ideal quorum against a slow and plain computation, on random fetches."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from spark_analysis.tests.generated import ack, frame
+from spark_analysis.transforms import oracle
+
+RACKS = {1: "a", 2: "a", 3: "b", 4: "b", 5: "c"}
+
+
+def made(seed: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """40 records of two partitions led by brokers 1 and 3, and followers that fetch them in batches of any size."""
+    chance = random.Random(seed)
+    acks, fetches = [], []
+    for partition, leader in ((0, 1), (1, 3)):
+        acks += [ack(partition * 20 + i, i, 1, partition=partition, offset=i) for i in range(20)]
+        for follower in (f for f in RACKS if f != leader):
+            leo, at = 0, 0
+            while leo < 18:
+                leo, at = min(18 + follower % 3, leo + chance.randint(1, 6)), at + chance.randint(1, 50)
+                row = {"mono_ns": at, "topic": "t", "partition": partition, "leader": leader, "follower": follower}
+                fetches.append({**row, "leo": leo})
+    return acks, fetches
+
+
+def plainly(record: dict[str, Any], fetches: list[dict[str, Any]], m: int, k: int) -> tuple[int | None, int | None]:
+    """max(T_(m-1), D_(k-1)), and the last of all four followers."""
+    here = [f for f in fetches if f["partition"] == record["partition"] and f["leo"] > record["offset"]]
+    first: dict[int, int] = {}
+    for f in here:
+        first[f["follower"]] = min(first.get(f["follower"], f["mono_ns"]), f["mono_ns"])
+    leader = 1 if record["partition"] == 0 else 3
+    racks: dict[str, int] = {}
+    for broker, at in first.items():
+        if RACKS[broker] != RACKS[leader]:
+            racks[RACKS[broker]] = min(racks.get(RACKS[broker], at), at)
+    times, spans = sorted(first.values()), sorted(racks.values())
+    everyone = times[-1] if len(times) == 4 else None
+    if len(times) < m - 1 or len(spans) < k - 1:
+        return None, everyone
+    return max([0, *times[m - 2 : m - 1]] if m > 1 else [0]) if k < 2 else max(
+        times[m - 2] if m > 1 else 0, spans[k - 2]
+    ), everyone
+
+
+@pytest.mark.parametrize(("m", "k"), [(1, 1), (2, 1), (2, 2), (3, 2), (3, 3), (5, 3)])
+def test_it_is_the_order_statistic(spark: SparkSession, m: int, k: int) -> None:
+    acks, fetches = made(seed=m * 10 + k)
+    racks = spark.createDataFrame(list(RACKS.items()), "broker int, rack string")
+    found = oracle.arrivals(frame(spark, "acks", acks), frame(spark, "fetches", fetches), racks)
+    rows = found.withColumn("ideal", oracle.quorum_ns(F.lit(m), F.lit(k))).withColumn("all", oracle.all_ns(4)).collect()
+    got = {r["seq"]: (r["ideal"], r["all"]) for r in rows}
+    for record in acks:
+        want = plainly(record, fetches, m, k)
+        seen = got.get(record["seq"], (None, None))
+        assert seen[1] == want[1]
+        assert seen[0] == want[0] or record["seq"] not in got, f"record {record['seq']}"
+    assert sum(ideal is not None for ideal, _ in got.values()) >= 20
