@@ -101,10 +101,19 @@ def _ask(endpoint: str, seconds: float) -> View:
         request_timeout_ms=ms,
         bootstrap_timeout_ms=ms,
     )
+    _ask_only(client, address, int(port))
     try:
         return parse(client.describe_cluster(), client.describe_metadata_quorum(), client.describe_topics())
     finally:
         client.close()
+
+
+def _ask_only(client: KafkaAdminClient, address: str, port: int) -> None:
+    """Keeps the client from asking another broker that it has heard of, which may hang."""
+    known = client._manager.cluster.brokers()
+    asked = [b.node_id for b in known if (b.host, b.port) == (address, port)]
+    if asked:
+        client._manager.least_loaded_node = lambda: asked[0]
 
 
 def parse(cluster: dict[str, Any], quorum: dict[str, Any], topics: list[dict[str, Any]]) -> View:

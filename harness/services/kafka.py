@@ -167,20 +167,21 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
         wanted = "all replicas" if replicas is None else str(sorted(replicas))
         wait_for(f"the ISR of {topic} to be {wanted}", probe, seconds)
 
-    def tool(self, script: str, *args: str, seconds: float = 60.0) -> str:
+    def tool(self, script: str, *args: str, seconds: float = 60.0, typed: str = "") -> str:
         """Output of one of Kafka's own tools, run on the first running broker's host. Raises RackspanError."""
-        done = self.try_tool(script, *args, seconds=seconds)
+        done = self.try_tool(script, *args, seconds=seconds, typed=typed)
         if done.code != 0:
             raise RackspanError(
                 f"{script} {' '.join(args)} failed", seen=f"exit code {done.code}: {done.out}{done.err}", do="see above"
             )
         return done.out
 
-    def try_tool(self, script: str, *args: str, seconds: float = 60.0) -> Output:
-        """What one of Kafka's own tools left behind, whatever its exit code."""
+    def try_tool(self, script: str, *args: str, seconds: float = 60.0, typed: str = "") -> Output:
+        """What one of Kafka's own tools left behind, whatever its exit code; `typed` is its standard input."""
         node = self.running()[0]
         command = [node.distribution.script(script), "--bootstrap-server", self.bootstrap, *args]
-        return node.host.shell(exports(node.tool_environment()) + shlex.join(command), seconds=seconds)
+        run = f"printf %s {shlex.quote(typed)} | {shlex.join(command)}"
+        return node.host.shell(exports(node.tool_environment()) + run, seconds=seconds)
 
     def logged(self, targets: str, pattern: str, files: Sequence[str] = LOG_FILES) -> list[str]:
         """Lines of these nodes' logs in which the pattern is found."""

@@ -18,8 +18,21 @@ Row = dict[str, Any]
 def read_back(
     bootstrap: str, topic: str, run: RunFolder, seconds: float = 60.0, *, committed: bool = False
 ) -> list[Row]:
-    """Every record between the start of the topic and its present high watermarks; filed in the run, with the note that
-    makes it count as read. `committed` reads as a transactional consumer does. Raises WaitTimeout.
+    """What a consumer can read, filed in the run with the note that makes it count as read. Raises WaitTimeout."""
+    rows, offsets = readable(bootstrap, topic, seconds, committed=committed)
+    run.add_reads(pa.Table.from_pylist(rows, arrow_schema("reads")), topic)
+    isolation = "read_committed" if committed else "read_uncommitted"
+    data = {"topic": topic, "end_offsets": offsets, "complete": True, "isolation": isolation}
+    run.event("note", "read-back", "point", data)
+    return rows
+
+
+def readable(
+    bootstrap: str, topic: str, seconds: float = 60.0, *, committed: bool = False
+) -> tuple[list[Row], dict[str, int]]:
+    """Every record between the start of the topic and what are its high watermarks by now, and these by partition.
+
+    `committed` reads as a transactional consumer does. Raises WaitTimeout.
     """
     # No group: a group would make the internal topic of offsets, which is not part of what is tested.
     isolation = "read_committed" if committed else "read_uncommitted"
@@ -43,11 +56,7 @@ def read_back(
         wait_for(f"{topic} to be read back", probe, seconds, every=0.01)
     finally:
         consumer.close(autocommit=False)
-    run.add_reads(pa.Table.from_pylist(rows, arrow_schema("reads")), topic)
-    offsets = {str(p.partition): end for p, end in ends.items()}
-    data = {"topic": topic, "end_offsets": offsets, "complete": True, "isolation": isolation}
-    run.event("note", "read-back", "point", data)
-    return rows
+    return rows, {str(p.partition): end for p, end in ends.items()}
 
 
 def _row(message: Any) -> Row:

@@ -12,9 +12,10 @@ from ducktape.tests.test import Test
 from ducktape.tests.test_context import TestContext
 
 from harness.dist import find
-from harness.load.command import Produce
+from harness.load.command import Copy, Produce
 from harness.results import RunFolder
 from harness.runner.lifeline import end_with_parent
+from harness.services.copy_job import CopyService
 from harness.services.kafka import KafkaRacks
 from harness.services.load import Acks, LoadService, Row
 from harness.services.logs import Allowed
@@ -75,10 +76,21 @@ class RackTest(Test):
         """Admin operations on the cluster, recorded in the run."""
         return Topics(kafka.bootstrap, self.run)
 
-    def producer(self, kafka: KafkaRacks, name: str, topic: str, **settings: Any) -> LoadService:
-        """A Java producer of the cluster's own client library, started. Settings as in load.command.Produce."""
+    def producer(self, kafka: KafkaRacks, name: str, topic: str, client: str = "", **settings: Any) -> LoadService:
+        """A Java producer, started: of the cluster's own client library, or of the distribution `client`.
+
+        Settings as in load.command.Produce.
+        """
         produce = Produce(name, kafka.bootstrap, topic, Path(), **settings)
-        service = LoadService(self.test_context, kafka.kafka.distribution, produce, self.run)
+        distribution = find(client) if client else kafka.kafka.distribution
+        service = LoadService(self.test_context, distribution, produce, self.run)
+        service.start()
+        return service
+
+    def copy(self, kafka: KafkaRacks, job: str, source: str, target: str, acks: str) -> CopyService:
+        """A transactional copy job, started."""
+        copy = Copy(job, kafka.bootstrap, source, target, acks)
+        service = CopyService(self.test_context, kafka.kafka.distribution, copy, self.run)
         service.start()
         return service
 
@@ -95,9 +107,9 @@ class RackTest(Test):
         service.start()
         return service
 
-    def read(self, kafka: KafkaRacks, topic: str) -> list[Row]:
-        """The whole topic, read back up to the high watermarks."""
-        return read_back(kafka.bootstrap, topic, self.run)
+    def read(self, kafka: KafkaRacks, topic: str, *, committed: bool = False) -> list[Row]:
+        """The whole topic, read back up to the high watermarks, or as a transactional consumer sees it."""
+        return read_back(kafka.bootstrap, topic, self.run, committed=committed)
 
     def wait_metric(self, kafka: KafkaRacks, name: str, value: float, seconds: float = 20, **labels: str) -> None:
         """Waits until a metric, summed over brokers, has that value. Raises WaitTimeout."""

@@ -67,6 +67,27 @@ def once_each(sent: Iterable[Acks], read: Iterable[Row]) -> None:
     assert not moved, f"{len(moved)} acknowledged records are elsewhere than acknowledged, first {moved[:5]}"
 
 
+def lost_only_above(acks: Acks, read: Iterable[Row], certain: int) -> list[Row]:
+    """Of a partition's acknowledged records only some with offsets from `certain` on may be missing; returns those.
+
+    `certain` is a high watermark that was seen before a leader went. None is there twice, none elsewhere.
+    """
+    rows = list(read)
+    there = {(r["producer"], r["seq"]) for r in rows}
+    lost = [r for r in acks.ok if _id(r) not in there and r["offset"] >= certain]
+    once_each([acks.where(lambda r: r not in lost)], rows)
+    return lost
+
+
+def in_order(read: Iterable[Row]) -> None:
+    """Records of one producer are in each partition in the order in which they were sent."""
+    last: dict[tuple[str, int], int] = {}
+    for r in sorted(read, key=lambda r: (r["partition"], r["offset"])):
+        where = (r["producer"], r["partition"])
+        assert r["seq"] > last.get(where, -1), f"{_id(r)} at offset {r['offset']} comes after {last[where]}"
+        last[where] = r["seq"]
+
+
 def none_of(refused: Acks, read: Iterable[Row]) -> None:
     """None of these records is in the log."""
     there = {(r["producer"], r["seq"]) for r in read}

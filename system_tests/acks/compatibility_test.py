@@ -1,0 +1,74 @@
+"""Old brokers, old clients and Kafka's own tools: each says clearly whether it knows acks=min.insync.replicas."""
+
+from __future__ import annotations
+
+from harness.load.process import LoadClientError
+from harness.services.kafka import KafkaRacks
+from harness.wait import Pending, wait_for
+from system_tests.lib import acks, expect
+from system_tests.lib.base import PATIENT, RackTest
+
+PROMPT_S = 15.0  # far below any time-out of a client or broker, far above what a busy machine needs
+
+
+class Compatibility(RackTest):
+    """Broker 3 is a stock one among ours, as in the middle of an upgrade."""
+
+    def test_refused_by_what_does_not_know_it(self) -> None:
+        """Our client to the stock broker and to ours, the stock client, and the tools."""
+        nodes = {"c1": {"distribution": "stock"}}
+        with self.racks(self.spec("a:1,b:1,c:1", settings=PATIENT, nodes=nodes)) as kafka:
+            topics = self.topics(kafka)
+            for topic, replicas in (("ours", [1, 2, 3]), ("old", [3, 1, 2])):
+                topics.create(topic, [replicas], min_insync_replicas=2)
+            sent = {mode: self.produce(kafka, f"ours{mode}", "ours", 10, acks=mode) for mode in (acks.QUORUM, "all")}
+            for s in sent.values():
+                expect.all_acknowledged(s, 10)
+
+            for name, settings in (("idempotent", {}), ("plain", {"idempotence": False})):
+                old = self.producer(kafka, name, "old", acks=acks.QUORUM, rate=20, duration=0.5, **settings)
+                refused = old.finish()
+                expect.all_ended_with(refused, 10, "INVALID_REQUIRED_ACKS")
+                longest = max((r["done_ns"] - r["sent_ns"]) / 1e9 for r in refused.rows)
+                assert longest < PROMPT_S, f"{name} was told after {longest:.1f} s"
+                assert old.process.lines[-1]["metrics"]["record-retry-total"] == 0, old.process.lines[-1]
+            expect.all_acknowledged(self.produce(kafka, "all", "old", 10), 10)
+
+            self.stock_client(kafka)
+            self.tools(kafka)
+            read = self.read(kafka, "ours")
+            expect.once_each(sent.values(), read)
+            assert len(read) == 20 + 3 * 5, f"{len(read)} in the log"
+            assert len(self.read(kafka, "old")) == 10, "a refused record is in the log"
+
+    def stock_client(self, kafka: KafkaRacks) -> None:
+        """The stock Java client does not begin with an acks that it does not know."""
+        for value in (acks.QUORUM, acks.NUMBER):
+            try:
+                self.producer(kafka, f"stock{value}", "ours", client="stock", acks=value)
+            except LoadClientError as e:
+                words = f"ConfigException: Invalid value {value} for configuration acks: String must be one of: all"
+                assert words in e.seen, e.seen
+            else:
+                raise AssertionError(f"the stock client began with acks={value}")
+
+    def tools(self, kafka: KafkaRacks) -> None:
+        """Both tools that produce take the name and the number, and name what they take when given another."""
+        before = acks.requests(kafka)[acks.QUORUM]
+        console = ("kafka-console-producer.sh", "--topic", "ours", "--sync")
+        kafka.tool(*console, "--request-required-acks", acks.QUORUM, typed="1\n2\n3\n4\n5\n")
+        kafka.tool(*console, "--command-property", f"acks={acks.NUMBER}", typed="1\n2\n3\n4\n5\n")
+        perf = ("kafka-producer-perf-test.sh", "--topic", "ours", "--record-size", "50", "--throughput", "-1")
+        printed = kafka.tool(*perf, "--num-records", "5", "--command-property", f"acks={acks.QUORUM}")
+        assert "5 records sent" in printed, printed
+        wait_for("the requests to count", lambda: counted(kafka, before + 3), 10)
+        bad = kafka.try_tool(*perf, "--num-records", "5", "--command-property", "acks=2")
+        values = f"all, -1, 0, 1, {acks.NUMBER}, {acks.QUORUM}"
+        words = f"Invalid value 2 for configuration acks: String must be one of: {values}"
+        assert bad.code != 0 and words in bad.out + bad.err, bad
+
+
+def counted(kafka: KafkaRacks, least: int) -> bool | Pending:
+    """Whether the brokers have answered that many requests."""
+    now = acks.requests(kafka)[acks.QUORUM]
+    return now >= least or Pending(f"{now} of {least}")

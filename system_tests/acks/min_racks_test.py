@@ -1,0 +1,58 @@
+"""Both numbers count: enough replicas in too few racks are not enough for acks=min.insync.replicas."""
+
+from __future__ import annotations
+
+from harness.faults.process import nodes_down
+from harness.services.segments import end_offset
+from harness.wait import Pending, wait_for
+from system_tests.lib import acks, expect
+from system_tests.lib.base import RackTest
+
+
+class MinRacks(RackTest):
+    """Brokers 1 and 2 in rack a, 3 and 4 in rack b, all replicas of all topics; rack b hangs, still in sync."""
+
+    def test_a_pair_in_one_rack_is_not_enough(self) -> None:
+        """It waits for a second rack, not so where one rack is asked for, and no longer once that is lowered."""
+        with self.racks(self.spec("a:2,b:2", settings=acks.LASTING)) as kafka:
+            topics = self.topics(kafka)
+            for topic, racks in (("two", 2), ("steered", 2), ("one", 1)):
+                topics.create(topic, [[1, 2, 3, 4]], min_insync_replicas=2, min_insync_racks=racks)
+            java = self.producer(kafka, "java", "steered", acks=acks.QUORUM, rate=50, delivery_timeout_ms=120000)
+            java.wait_totals("the producer to be served", lambda t: t["acked"] >= 20)
+            java.process.pause()
+            acks.wait_answered(java)
+            processes = kafka.processes()
+
+            with nodes_down(kafka.kafka, ["b1", "b2"], how="pause", events=self.run):
+                assert all(isr == {1, 2, 3, 4} for t in ("two", "one") for isr in kafka.in_sync(t).values())
+                waiting = self.stock_python(kafka, "kafka-python", "waiting", "two", records=1, acks=acks.NUMBER)
+                java.process.resume()
+                for topic, least in (("two", 1), ("steered", len(java.records().ok) + 1)):
+                    for broker in (1, 2):
+                        wait_for(
+                            f"broker {broker} to hold {topic}",
+                            lambda t=topic, b=broker, n=least: end_offset(kafka.broker(b), t) >= n or Pending("less"),
+                            30,
+                        )
+                java.process.pause()
+                # Sent after the pair had the others, and answered: those others would have been by now.
+                single = self.stock_python(kafka, "kafka-python", "single", "one", records=5, acks=acks.NUMBER)
+                expect.all_acknowledged(single.finish(), 5)
+                assert len(waiting.so_far()) == 0, f"answered by one rack: {waiting.so_far().counts}"
+                stuck = java.records()
+                open_ = stuck.where(lambda r: not r["result"])
+                assert len(open_) > 0, f"answered by one rack: {stuck.counts}"
+
+                acks.set_during_pause(kafka, self.run, "two", "min.insync.racks", 1)
+                expect.all_acknowledged(waiting.finish(), 1)
+                assert end_offset(kafka.broker(1), "two") == 1, "something was written meanwhile"
+                acks.set_during_pause(kafka, self.run, "steered", "min.insync.racks", 1)
+                freed = acks.wait_answered(java)
+                expect.all_acknowledged(freed, len(stuck))
+                assert kafka.processes() == processes, "something was restarted"
+                assert all(isr == {1, 2, 3, 4} for t in ("two", "one") for isr in kafka.in_sync(t).values())
+
+            expect.once_each([java.end()], self.read(kafka, "steered"))
+            expect.once_each([waiting.so_far()], self.read(kafka, "two"))
+            expect.once_each([single.so_far()], self.read(kafka, "one"))

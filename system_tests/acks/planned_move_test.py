@@ -1,0 +1,106 @@
+"""The price of acks=min.insync.replicas, as long as elections do not look at logs: a planned move of the leader to a
+follower that is behind loses what was acknowledged above the high watermark (seed 001; design 3.5 is to end that).
+"""
+
+from __future__ import annotations
+
+from harness.faults.process import nodes_down
+from harness.services.kafka import KafkaRacks
+from harness.services.segments import end_offset, stored
+from harness.wait import Pending, wait_for
+from system_tests.lib import acks, expect
+from system_tests.lib.base import RackTest
+
+MODES = {"quorum": acks.QUORUM, "all": "all"}
+
+
+class PlannedMove(RackTest):
+    """Two topics with replicas 1, 3, 2: broker 1 leads and stops in order while 3, its successor, hangs in sync."""
+
+    def test_acknowledged_records_are_lost(self) -> None:
+        """What was acknowledged while the follower hung is gone, as metrics had said; acks=all acknowledged none."""
+        with self.racks(self.spec("a:1,b:1,c:1", settings=acks.LASTING)) as kafka:
+            topics = self.topics(kafka)
+            producers = {}
+            for name, mode in MODES.items():
+                topics.create(name, [[1, 3, 2]], min_insync_replicas=2)
+                producers[name] = self.producer(kafka, name, name, acks=mode, rate=50, delivery_timeout_ms=120000)
+            marker = self.producer(kafka, "marker", "quorum", acks="1", rate=50, delivery_timeout_ms=120000)
+            for producer in (*producers.values(), marker):
+                producer.wait_totals("the producer to be warm", lambda t: t["acked"] >= 20)
+                producer.process.pause()
+                acks.wait_answered(producer)
+            before = len(producers["quorum"].records()) + len(marker.records())
+            wait_for("all to be replicated", lambda: reached(topics.high_watermark("quorum"), before), 20)
+            self.wait_metric(kafka, acks.ABOVE_RECORDS, 0)
+
+            with nodes_down(kafka.kafka, "c1", how="pause", events=self.run):
+                # A fetch that the follower had sent before may still be answered; these records use it up.
+                marked = self.run.event("note", "marker", "point", {"topic": "quorum"})
+                marker.process.resume()
+                acks.wait_acknowledged(marker, marked, 50)
+                marker.process.pause()
+                used_up = len(acks.wait_answered(marker).due(marked))
+
+                risky = self.run.event("note", "exposed", "point", {"topic": "quorum"})
+                for producer in producers.values():
+                    producer.process.resume()
+                acks.wait_acknowledged(producers["quorum"], risky, 50)
+                producers["quorum"].process.pause()
+                exposed = acks.wait_answered(producers["quorum"]).due(risky)
+                expect.all_acknowledged(exposed, len(exposed))
+                producers["all"].process.pause()
+                stalled = producers["all"].records().due(risky)
+                assert len(stalled) >= 20 and not stalled.ok, f"acks=all was answered: {stalled.counts}"
+                above = kafka.metric(acks.ABOVE_PARTITION, topic="quorum")
+                assert above == used_up + len(exposed), f"{above} above, {used_up} and {len(exposed)} were sent"
+                assert kafka.metric(acks.ABOVE_PARTITION, topic="all") == 0
+                assert kafka.metric(acks.ABOVE_TOTAL) >= len(exposed)
+
+                # The controller hands over at once; the process ends only when no broker lags behind with metadata.
+                kafka.node("a1").terminate()
+                for topic in MODES:
+                    wait_for(f"broker 1 to lead {topic} no more", lambda t=topic: follows(kafka, t), 60)
+                self.run.event("note", "leader moved", "point", {"from": 1})
+
+            kafka.kafka.stop("a1", seconds=90)
+            for topic in MODES:
+                kafka.wait_in_sync(topic, {2, 3}, 60)
+            for topic in MODES:
+                assert leader(kafka, topic) == 3, f"{topic} is led by another than the follower that hung"
+            end = end_offset(kafka.broker(3), "quorum")
+            assert before <= end <= before + used_up, f"{end} in the log, {before} before and {used_up} used up"
+            wait_for("all to be replicated", lambda: reached(topics.high_watermark("quorum"), end), 30)
+            expect.none_of(exposed, self.read(kafka, "quorum"))
+
+            sent = acks.wait_answered(producers["all"])
+            expect.all_acknowledged(sent, len(sent))
+            kept = self.read(kafka, "all")
+            expect.once_each([sent], kept)
+            assert len(kept) == len(sent), f"{len(kept)} in the log, {len(sent)} sent"
+            logs = {n: stored(kafka.broker(n), "quorum") for n in (1, 2, 3)}
+            assert logs[2] == logs[3], f"{len(logs[2])} and {len(logs[3])} records"
+            old = {(r.producer, r.seq) for r in logs[1]}
+            assert all((r["producer"], r["seq"]) in old for r in exposed.ok), (
+                "the old leader had not what it acknowledged"
+            )
+            self.wait_metric(kafka, acks.ABOVE_RECORDS, 0)
+
+
+def reached(offset: int, wanted: int) -> bool | Pending:
+    """Whether that is the offset."""
+    return offset == wanted or Pending(f"{offset} of {wanted}")
+
+
+def follows(kafka: KafkaRacks, topic: str) -> bool | Pending:
+    """Whether broker 1 has given the topic up, so that nobody can fetch from it any more.
+
+    It is asked for by its log, as a broker that ends may close its metrics and its listener at any time.
+    """
+    told = kafka.logged("a1", rf"Follower {topic}-0 starts at leader epoch", ["state-change.log"])
+    return bool(told) or Pending("its log does not say so")
+
+
+def leader(kafka: KafkaRacks, topic: str) -> int:
+    """The broker that leads the topic's only partition."""
+    return next(p.leader for p in kafka.kafka.view().partitions if p.topic == topic)

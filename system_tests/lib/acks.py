@@ -1,0 +1,67 @@
+"""What the tests of acks=min.insync.replicas share: names of metrics, clusters that bear a frozen follower, changes."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable
+
+from harness.results import RunFolder
+from harness.services.kafka import KafkaRacks
+from harness.services.load import Acks, LoadService, Row
+from harness.services.metrics import total
+from harness.services.topics import Topics
+from harness.wait import Pending, wait_for
+
+QUORUM = "min.insync.replicas"  # acks as its name, and as metrics label it
+NUMBER = "-2"  # the same on the wire, and for clients that know numbers only
+
+ABOVE_RECORDS = "kafka_server_ReplicaManager_AckedAboveHighWatermarkRecords"
+ABOVE_BYTES = "kafka_server_ReplicaManager_AckedAboveHighWatermarkBytes"
+ABOVE_TOTAL = "kafka_server_ReplicaManager_AckedAboveHighWatermarkRecordsPerSec_total"
+ABOVE_PARTITION = "kafka_cluster_Partition_AckedAboveHighWatermarkRecords"
+REQUESTS = "kafka_server_ProduceAcks_Requests_total"
+LATENCY_MS = "kafka_server_ProduceAcks_LatencyMs"  # by acks and stat
+
+# A frozen broker stays registered and in sync for longer than any test keeps it frozen.
+LASTING = {"broker.session.timeout.ms": 90000, "replica.lag.time.max.ms": 90000}
+
+
+def requests(kafka: KafkaRacks) -> dict[str, int]:
+    """Produce requests answered by the running brokers, by the acks that clients sent."""
+    samples = kafka.samples()
+    return {acks: int(total(samples, REQUESTS, acks=acks)) for acks in (QUORUM, "all", "0", "1")}
+
+
+def median_ms(rows: Iterable[Row]) -> float:
+    """Median latency of acknowledged records in milliseconds, from when each was due."""
+    return statistics.median((r["done_ns"] - r["due_ns"]) / 1e6 for r in rows)
+
+
+def set_during_pause(kafka: KafkaRacks, run: RunFolder, topic: str, name: str, value: object) -> None:
+    """Changes a setting while a broker is frozen: if an admin client happens to ask that one, another is tried."""
+
+    def changed() -> bool:
+        Topics(kafka.bootstrap, run, seconds=5).set(topic, name, value)
+        return True
+
+    wait_for(f"{name} of {topic} to be set to {value}", changed, 60)
+
+
+def wait_acknowledged(producer: LoadService, since_ns: int, records: int) -> Acks:
+    """Waits until that many records due after a moment are acknowledged; returns all that were due after it."""
+
+    def probe() -> Acks | Pending:
+        due = producer.records().due(since_ns)
+        return due if len(due.ok) >= records else Pending(f"{due.counts}")
+
+    return wait_for(f"{records} acknowledged to {producer.produce.producer}", probe, 60)
+
+
+def wait_answered(producer: LoadService) -> Acks:
+    """Waits until no record that was sent is without an answer; returns all of them."""
+
+    def probe() -> Acks | Pending:
+        sent = producer.records()
+        return sent if all(r["result"] for r in sent.rows) else Pending(f"{sent.counts}")
+
+    return wait_for(f"{producer.produce.producer} to be answered", probe, 60)
