@@ -89,6 +89,9 @@ class LocalBackend(Backend):
     def at(cls, folder: Path) -> LocalBackend:
         return cls()
 
+    def prepare(self) -> None:
+        leave_network()
+
     def enter(self) -> None:
         leave_network()
 

@@ -37,6 +37,14 @@ def same(one: str | Path, other: str | Path) -> bool:
     return (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino)
 
 
+def inside(path: str) -> bool:
+    """Whether this thread is in that network; no if it is gone."""
+    try:
+        return same(path, "/proc/thread-self/ns/net")
+    except FileNotFoundError:
+        return False
+
+
 def enter_network(path: str) -> None:
     """Moves this thread into a network that it has the right to. Raises OSError."""
     if same(path, "/proc/thread-self/ns/net"):

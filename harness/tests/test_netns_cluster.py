@@ -1,0 +1,121 @@
+"""A real cluster on the back end netns: racks cut off and back, as Kafka and the command see it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.backends.base import ProcessState
+from harness.cluster import KafkaCluster
+from harness.errors import RackspanError
+from harness.faults.network import cut, delay, unplugged
+from harness.net.trial import attempt
+from harness.tests.commands import rackspan
+from harness.tests.conftest import small
+from harness.tests.test_cluster import Record, create_topic, home_of
+from harness.wait import Pending, wait_for
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
+    if hindrance := attempt().hindrance:
+        pytest.skip(f"this machine cannot have networks: {hindrance}")
+    before = Path("/proc/thread-self/ns/net").stat().st_ino
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RACKSPAN_HOME", str(tmp_path_factory.mktemp("home")))
+        spec = small("apart", racks="a:1,b:1,c:1", backend="netns", links={"default": "4ms", "a-c": "20ms"})
+        with KafkaCluster.running(spec) as made:
+            yield made
+    if os.geteuid() == 0:
+        assert Path("/proc/thread-self/ns/net").stat().st_ino == before  # the process is back where it was
+
+
+def isr(cluster: KafkaCluster, topic: str) -> set[tuple[int, ...]]:
+    return {tuple(sorted(p.isr)) for p in cluster.view().partitions if p.topic == topic}
+
+
+def wait_isr(cluster: KafkaCluster, topic: str, wanted: tuple[int, ...]) -> None:
+    def probe() -> bool | Pending:
+        now = isr(cluster, topic)
+        return now == {wanted} or Pending(f"ISR {now}")
+
+    wait_for(f"the ISR of {topic} to be {wanted}", probe, 60)
+
+
+def test_a_cut_rack_leaves_the_isr_though_its_broker_runs(cluster: KafkaCluster) -> None:
+    """The controller is in rack a; rack c is cut off, its broker runs on and is reached by the driver."""
+    create_topic(cluster, "apart")
+    wait_isr(cluster, "apart", (1, 2, 3))
+    record = Record()
+    with cut(cluster, "c", events=record):
+        wait_isr(cluster, "apart", (1, 2))
+        assert cluster.node("c1").look()[1] is ProcessState.RUNNING
+        status = {n.node: n.state for n in cluster.status().nodes}
+        assert status == {"a1": "running", "b1": "running", "c1": "unreachable", "ctrl-1": "running"}
+    wait_isr(cluster, "apart", (1, 2, 3))
+    data = {"rack": "c", "other": "", "one_way": False}
+    assert record.events == [
+        ("fault", "cut c", "begin", data),
+        ("fault", "cut c", "end", data),
+        ("fault", "cut c healed", "point", data),
+    ]
+
+
+def test_faults_undo_only_what_they_did(cluster: KafkaCluster) -> None:
+    with delay(cluster, "a", "b", "30ms"), cut(cluster, "b", "c", one_way=True), unplugged(cluster, "c1"):
+        state = cluster.links.state
+        assert (state.link("a", "b").rtt, state.cuts, state.unplugged) == ("30ms", [("b", "c")], ["c1"])
+        with delay(cluster, "a", "c", "50ms"):
+            pass
+        state = cluster.links.state
+        assert (state.link("a", "b").rtt, state.link("a", "c").rtt, state.cuts) == ("30ms", "20ms", [("b", "c")])
+    state = cluster.links.state
+    assert (state.link("a", "b").rtt, state.cuts, state.unplugged) == ("4ms", [], [])
+
+
+def test_the_command_on_such_a_cluster(cluster: KafkaCluster) -> None:
+    home = home_of(cluster)
+    ran = rackspan("exec", "b1", "--", "sh", "-c", "echo $ADDRESS; ls /sys/class/net | wc -l; exit 7", home=home)
+    assert (ran.returncode, ran.stdout.split()[0]) == (7, "198.18.2.1:9092")
+    done = rackspan("fault", "cut", "a,b", "--one-way", home=home)
+    assert done.returncode == 0 and "a to b" in done.stdout, done.stderr
+    done = rackspan("fault", "delay", "b,c", "12ms", home=home)
+    assert done.returncode == 0, done.stderr
+    listed = json.loads(rackspan("fault", "list", "-o", "json", home=home).stdout)
+    assert [(r["racks"], r["rtt_ms"], r["cut"]) for r in listed["links"]] == [
+        ("a-b", 4, "a to b"),
+        ("a-c", 20, ""),
+        ("b-c", 12, ""),
+    ]
+    assert listed["links"][0]["measured_ms"] is None and listed["links"][2]["measured_ms"] > 10
+    healed = rackspan("fault", "heal", home=home)
+    assert healed.returncode == 0 and "a to b: not cut any more" in healed.stderr
+    wrong = rackspan("fault", "cut", "z", home=home)
+    assert (wrong.returncode, wrong.stderr.splitlines()[0]) == (2, "error: there is no rack 'z'")
+    cluster.wait_ready(seconds=60)
+    assert rackspan("status", home=home).stdout.startswith("apart ")
+
+
+def test_nodes_end_and_start_on_their_hosts(cluster: KafkaCluster) -> None:
+    cluster.pause("b1")
+    assert cluster.node_states(["b1"]) == {"b1": "paused"}
+    cluster.resume("b1")
+    cluster.kill("b1")
+    assert cluster.node_states(["b1"]) == {"b1": "stopped"}
+    cluster.start("b1")
+    assert cluster.view().racks[2] == "b"
+    assert "Kafka Server started" in rackspan("logs", "b1", "--grep", "started", home=home_of(cluster)).stdout
+
+
+def test_links_need_a_back_end_that_has_them(home: Path) -> None:
+    done = rackspan("up", "--racks", "a:1,b:1", "--link", "a-b=2ms", home=home)
+    assert done.returncode == 2
+    assert "seen: links: the back end local cannot delay; give `backend: netns`" in done.stderr
+    with pytest.raises(RackspanError, match="'a-x' is no pair of racks; racks: a, b, as in a-b"):
+        small("wrong", racks="a:1,b:1", backend="netns", links={"a-x": "2ms"})
