@@ -27,9 +27,11 @@ import org.apache.kafka.common.metadata.FeatureLevelRecord;
 import org.apache.kafka.common.metadata.PartitionChangeRecord;
 import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.RegisterBrokerRecord;
+import org.apache.kafka.common.metadata.RemoveTopicRecord;
 import org.apache.kafka.common.metadata.TopicRecord;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.protocol.ApiMessage;
+import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.SimpleRecord;
 import org.apache.kafka.common.requests.ProduceResponse.PartitionResponse;
@@ -51,6 +53,7 @@ import org.apache.kafka.server.common.MetadataVersion;
 import org.apache.kafka.server.common.RequestLocal;
 import org.apache.kafka.server.config.ConfigType;
 import org.apache.kafka.server.fault.FaultHandler;
+import org.apache.kafka.server.partition.PendingPartitionChange;
 import org.apache.kafka.server.replica.Replica;
 import org.apache.kafka.server.util.MockTime;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
@@ -66,6 +69,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.BoxedUnit;
@@ -86,7 +90,7 @@ final class LeaderFixture implements AutoCloseable {
     final KRaftMetadataCache cache = new KRaftMetadataCache(1, () -> KRaftVersion.LATEST_PRODUCTION);
     final TestUtils.MockAlterPartitionManager alterPartition = TestUtils.createAlterIsrManager();
     final ReplicaManager replicas;
-    final List<Throwable> faults = new ArrayList<>();
+    final List<Throwable> faults = new CopyOnWriteArrayList<>();
 
     private final Uuid topicId = Uuid.randomUuid();
     private final Metrics metrics = new Metrics();
@@ -94,8 +98,10 @@ final class LeaderFixture implements AutoCloseable {
     private final QuotaFactory.QuotaManagers quotas;
     private final BrokerMetadataPublisher publisher;
     private final File logDir = org.apache.kafka.test.TestUtils.tempDirectory();
+    private final List<File> logDirs = List.of(new File(logDir, "disk1"), new File(logDir, "disk2"));
     private MetadataImage image = MetadataImage.EMPTY;
     private int partitionEpoch = 0;
+    private boolean diskFailed = false;
     private long offset = 0;
 
     LeaderFixture(Map<String, String> brokerSettings) throws Exception {
@@ -104,14 +110,14 @@ final class LeaderFixture implements AutoCloseable {
         Map<String, String> settings = new HashMap<>(Map.of(
             "process.roles", "broker", "node.id", "1", "controller.listener.names", "CONTROLLER",
             "controller.quorum.voters", "100@127.0.0.1:9093", "listeners", "PLAINTEXT://127.0.0.1:0", "broker.rack", "a",
-            "log.dirs", logDir.getPath(), "replica.lag.time.max.ms", "" + REPLICA_LAG_MS));
+            "log.dirs", logDirs.get(0) + "," + logDirs.get(1), "metadata.log.dir", logDir + "/metadata", "replica.lag.time.max.ms", "" + REPLICA_LAG_MS));
         settings.putAll(brokerSettings);
         KafkaConfig config = new KafkaConfig(settings);
         config.dynamicConfig().initialize(scala.Option.empty());
         LogDirFailureChannel failures = new LogDirFailureChannel(1);
         BrokerTopicStats stats = new BrokerTopicStats();
         logs = new LogManagerBuilder()
-            .setLogDirs(List.of(logDir))
+            .setLogDirs(logDirs)
             .setConfigRepository(cache)
             .setInitialDefaultConfig(new LogConfig(config.extractLogConfigMap()))
             .setCleanerConfig(new CleanerConfig(false))
@@ -169,9 +175,7 @@ final class LeaderFixture implements AutoCloseable {
     Partition lead(List<Integer> replicaIds, Map<String, String> topicConfig) {
         List<ApiMessage> records = new ArrayList<>();
         records.add(new TopicRecord().setName(TOPIC).setTopicId(topicId));
-        records.add(new PartitionRecord().setTopicId(topicId).setPartitionId(0).setReplicas(replicaIds).setIsr(replicaIds)
-            .setLeader(1).setLeaderEpoch(1).setPartitionEpoch(partitionEpoch)
-            .setDirectories(replicaIds.stream().map(id -> org.apache.kafka.common.DirectoryId.UNASSIGNED).toList()));
+        records.add(partitionRecord(topicId, 0, replicaIds));
         topicConfig.forEach((name, value) -> records.add(config(ConfigResource.Type.TOPIC, TOPIC, name, value)));
         publish(records.toArray(ApiMessage[]::new));
         return partition();
@@ -202,6 +206,21 @@ final class LeaderFixture implements AutoCloseable {
         alterPartition.completeIsrUpdate(++partitionEpoch);
     }
 
+    /** The leader proposes to remove followers that have not caught up for long; the controller has not answered yet. */
+    void leaderProposesShrink() {
+        time.sleep(REPLICA_LAG_MS + 1);
+        partition().maybeShrinkIsr();
+    }
+
+    /** The controller answers the proposal that is under way, if one is; when it agrees, by the metadata first. */
+    void controllerAnswers(boolean agrees) {
+        if (alterPartition.isrUpdates().isEmpty())
+            return;
+        if (agrees && partition().partitionState() instanceof PendingPartitionChange proposal)
+            controllerChangesIsr(List.copyOf(proposal.sentLeaderAndIsr().isr()));
+        alterPartition.failIsrUpdate(Errors.INELIGIBLE_REPLICA);
+    }
+
     void publish(ApiMessage... records) {
         MetadataDelta delta = new MetadataDelta.Builder().setImage(image).build();
         for (ApiMessage record : records)
@@ -212,14 +231,70 @@ final class LeaderFixture implements AutoCloseable {
             .leaderAndEpoch(org.apache.kafka.raft.LeaderAndEpoch.UNKNOWN).numBatches(1).elapsedNs(1).numBytes(1).build());
     }
 
+    /** Adds a partition that broker 1 leads. */
+    Partition addPartition(int id, List<Integer> replicaIds) {
+        publish(partitionRecord(topicId, id, replicaIds));
+        return replicas.getPartitionOrException(new TopicPartition(TOPIC, id));
+    }
+
+    /** Creates another topic with one partition that broker 1 leads. */
+    Partition addTopic(String topic, List<Integer> replicaIds) {
+        Uuid id = Uuid.randomUuid();
+        publish(new TopicRecord().setName(topic).setTopicId(id), partitionRecord(id, 0, replicaIds));
+        return replicas.getPartitionOrException(new TopicPartition(topic, 0));
+    }
+
+    private PartitionRecord partitionRecord(Uuid topic, int id, List<Integer> replicaIds) {
+        return new PartitionRecord().setTopicId(topic).setPartitionId(id).setReplicas(replicaIds).setIsr(replicaIds)
+            .setLeader(1).setLeaderEpoch(1).setPartitionEpoch(partitionEpoch)
+            .setDirectories(replicaIds.stream().map(replica -> org.apache.kafka.common.DirectoryId.UNASSIGNED).toList());
+    }
+
+    /** A change of the replicas, all of them in sync at once. */
+    void reassign(List<Integer> replicaIds) {
+        partitionEpoch++;
+        publish(new PartitionChangeRecord().setTopicId(topicId).setPartitionId(0).setReplicas(replicaIds).setIsr(replicaIds)
+            .setDirectories(replicaIds.stream().map(replica -> org.apache.kafka.common.DirectoryId.UNASSIGNED).toList()));
+    }
+
+    /** The controller makes a broker the leader of partition 0, with a new epoch even if it is already. */
+    PartitionChangeRecord electing(int leader) {
+        partitionEpoch++;
+        return new PartitionChangeRecord().setTopicId(topicId).setPartitionId(0).setLeader(leader);
+    }
+
+    void deleteTopic() {
+        publish(new RemoveTopicRecord().setTopicId(topicId));
+    }
+
+    /** The disk fails that holds partition 0. */
+    void failLogDir() {
+        diskFailed = true;
+        replicas.handleLogDirFailure(partition().localLogOrException().parentDir(), false);
+    }
+
     /** Produces one record through the replica manager. The future stays open while the request waits. */
     CompletableFuture<PartitionResponse> produce(int acks) {
-        CompletableFuture<PartitionResponse> answer = new CompletableFuture<>();
-        TopicIdPartition tp = new TopicIdPartition(topicId, TP);
-        MemoryRecords records = MemoryRecords.withRecords(Compression.NONE, new SimpleRecord("v".getBytes()));
-        replicas.appendRecords(600_000, (short) acks, true, AppendOrigin.CLIENT, CollectionConverters.asScala(Map.of(tp, records)),
+        return produce(acks, AppendOrigin.CLIENT, 600_000);
+    }
+
+    CompletableFuture<PartitionResponse> produce(int acks, AppendOrigin origin, long timeoutMs) {
+        return produceTo(acks, origin, timeoutMs, TP).thenApply(answers -> answers.get(TP));
+    }
+
+    /** Produces one record to each of these partitions. That a request is answered twice is a fault. */
+    CompletableFuture<Map<TopicPartition, PartitionResponse>> produceTo(int acks, AppendOrigin origin, long timeoutMs, TopicPartition... partitions) {
+        CompletableFuture<Map<TopicPartition, PartitionResponse>> answer = new CompletableFuture<>();
+        Map<TopicIdPartition, MemoryRecords> records = new HashMap<>();
+        for (TopicPartition partition : partitions)
+            records.put(new TopicIdPartition(cache.getTopicId(partition.topic()), partition),
+                MemoryRecords.withRecords(Compression.NONE, new SimpleRecord("v".getBytes())));
+        replicas.appendRecords(timeoutMs, (short) acks, true, origin, CollectionConverters.asScala(records),
             responses -> {
-                answer.complete(responses.get(tp));
+                Map<TopicPartition, PartitionResponse> answers = new HashMap<>();
+                responses.forEach((tp, response) -> answers.put(tp.topicPartition(), response));
+                if (!answer.complete(answers))
+                    faults.add(new AssertionError("answered twice: " + answers));
                 return BoxedUnit.UNIT;
             },
             stats -> BoxedUnit.UNIT, RequestLocal.noCaching(), scala.collection.immutable.Map$.MODULE$.empty(), (short) -1);
@@ -229,9 +304,13 @@ final class LeaderFixture implements AutoCloseable {
 
     /** A follower fetches from this offset, which says that it holds everything below. */
     void fetch(int follower, long from) {
-        Replica replica = partition().getReplica(follower).get();
-        partition().updateFollowerFetchState(replica, new LogOffsetMetadata(from), 0, time.milliseconds(),
-            partition().localLogOrException().logEndOffset(), 1);
+        fetch(partition(), follower, from);
+    }
+
+    void fetch(Partition partition, int follower, long from) {
+        Replica replica = partition.getReplica(follower).get();
+        partition.updateFollowerFetchState(replica, new LogOffsetMetadata(from), 0, time.milliseconds(),
+            partition.localLogOrException().logEndOffset(), 1);
     }
 
     void everyoneFetches() {
@@ -253,7 +332,9 @@ final class LeaderFixture implements AutoCloseable {
     public void close() throws Exception {
         replicas.shutdown(false);
         quotas.shutdown();
-        logs.shutdown(-1);
+        // A log manager that has lost a disk stumbles over the lock it has given back
+        if (!diskFailed)
+            logs.shutdown(-1);
         metrics.close();
         Utils.delete(logDir);
     }

@@ -1,6 +1,5 @@
 package io.rackspan.cluster;
 
-import org.apache.kafka.common.metadata.RemoveTopicRecord;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.utils.LogCaptureAppender;
 import org.apache.kafka.server.metrics.KafkaYammerMetrics;
@@ -114,7 +113,7 @@ final class RackMetricsTest {
             Set<String> all = new TreeSet<>(BROKER);
             all.addAll(PARTITION);
             assertEquals(all, registered());
-            broker.publish(new RemoveTopicRecord().setTopicId(broker.partition().topicId().get()));
+            broker.deleteTopic();
             assertEquals(new TreeSet<>(BROKER), registered());
         } finally {
             broker.close();

@@ -8,7 +8,6 @@ import org.apache.kafka.server.partition.PartitionState;
 import org.apache.kafka.server.partition.PendingShrinkIsr;
 import org.apache.kafka.server.replica.Replica;
 import org.apache.kafka.server.replica.ReplicaState;
-import org.apache.kafka.storage.internals.log.UnifiedLog;
 
 import io.rackspan.metadata.BrokerRacks;
 
@@ -240,7 +239,7 @@ public final class AckQuorum {
         ReplicaState now = follower.stateSnapshot();
         if (!unconfirmed.isEmpty()) {
             if (unconfirmed.get(follower) == now)
-                return UnifiedLog.UNKNOWN_OFFSET;
+                return QuorumOffset.NONE;
             unconfirmed.remove(follower);
         }
         return now.logEndOffset();

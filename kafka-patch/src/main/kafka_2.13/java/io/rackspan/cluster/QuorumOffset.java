@@ -9,8 +9,8 @@ package io.rackspan.cluster;
  */
 final class QuorumOffset {
 
-    /** The offset while no set of the members meets both numbers. */
-    static final long NONE = Long.MIN_VALUE;
+    /** The offset while no set of the members meets both numbers; also the log end of a member that has not told it. */
+    static final long NONE = -1;
 
     /** The rack of a member that is in no known rack: it counts as a replica, and for no rack. */
     static final int NO_RACK = -1;
@@ -39,7 +39,7 @@ final class QuorumOffset {
         this.minRacks = minRacks > 1 ? minRacks : 0;
     }
 
-    /** Adds a member; racks are numbered from 0 in any order. The offset counts it from the next {@link #moved} or {@link #settle} on. */
+    /** Adds a member; racks are numbered from 0, below the capacity. The offset counts it from the next {@link #moved} or {@link #settle} on. */
     void add(Object member, int rack, long end) {
         members[size] = member;
         racks[size] = rack;

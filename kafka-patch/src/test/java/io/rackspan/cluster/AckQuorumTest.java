@@ -1,0 +1,209 @@
+package io.rackspan.cluster;
+
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.metadata.LeaderAndIsr;
+import org.apache.kafka.metadata.LeaderRecoveryState;
+import org.apache.kafka.metadata.MetadataCache;
+import org.apache.kafka.server.partition.CommittedPartitionState;
+import org.apache.kafka.server.partition.PartitionState;
+import org.apache.kafka.server.partition.PendingExpandIsr;
+import org.apache.kafka.server.partition.PendingShrinkIsr;
+import org.apache.kafka.server.replica.Replica;
+import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
+
+import io.rackspan.metadata.BrokerRacks;
+
+import com.sun.management.ThreadMXBean;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+import java.lang.management.ManagementFactory;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.mockito.ArgumentMatchers.anyInt;
+import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.when;
+
+/** Who is counted, when the count starts afresh, and when waiters are to be woken. Brokers 1 (leader) and 2 in rack a, 3 in rack b. */
+final class AckQuorumTest {
+
+    private static final TopicPartition TP = new TopicPartition("orders", 0);
+    private static final CommittedPartitionState ALL = committed(1, 2, 3);
+    private static final LeaderAndIsr SENT = new LeaderAndIsr(1, List.of(1, 2));
+
+    private final Map<Integer, Replica> followers = new HashMap<>();
+    private BrokerRacks racks = BrokerRacks.of(Map.of(1, "a", 2, "a", 3, "b"));
+    private AckQuorum quorum;
+
+    private static CommittedPartitionState committed(Integer... isr) {
+        return new CommittedPartitionState(Set.of(isr), LeaderRecoveryState.RECOVERED);
+    }
+
+    @BeforeEach
+    void startTerm() {
+        MetadataCache cache = mock(MetadataCache.class);
+        when(cache.getAliveBrokerEpoch(anyInt())).thenReturn(Optional.empty());
+        for (int id : List.of(2, 3))
+            followers.put(id, new Replica(id, TP, cache));
+        quorum = new AckQuorum(TP, 1, followers::get, () -> racks);
+        quorum.startTerm();
+    }
+
+    private void report(int follower, long end) {
+        followers.get(follower).updateFetchStateOrThrow(new LogOffsetMetadata(end), 0, 0, end, -1);
+    }
+
+    private boolean fetch(int follower, long end, PartitionState state, int minReplicas, int minRacks) {
+        report(follower, end);
+        return quorum.moved(followers.get(follower), state, minReplicas, minRacks);
+    }
+
+    @Test
+    void wakesExactlyWhenTheOffsetAdvances() {
+        quorum.await();
+        assertFalse(quorum.reached(5, ALL, 2, 2));
+        assertFalse(fetch(2, 5, ALL, 2, 2), "still in one rack");
+        assertTrue(fetch(3, 4, ALL, 2, 2));
+        assertTrue(quorum.reached(4, ALL, 2, 2));
+        assertFalse(quorum.reached(5, ALL, 2, 2));
+        assertFalse(fetch(3, 4, ALL, 2, 2), "nothing new");
+        assertTrue(fetch(3, 5, ALL, 2, 2));
+        assertTrue(quorum.reached(5, ALL, 2, 2));
+    }
+
+    @Test
+    void anAdvanceThatACheckSawFirstIsStillSignalled() {
+        quorum.await();
+        fetch(2, 1, ALL, 2, 1);
+        report(2, 2);
+        assertTrue(quorum.reached(2, committed(1, 2, 3), 2, 1), "counted afresh, as the state is another one");
+        assertFalse(quorum.moved(followers.get(2), ALL, 3, 1), "three replicas have nothing yet");
+        report(2, 3);
+        PartitionState again = committed(1, 2);
+        assertTrue(quorum.reached(3, again, 2, 1));
+        assertTrue(quorum.moved(followers.get(2), again, 2, 1), "those who were not looked at must be woken");
+        assertFalse(quorum.moved(followers.get(2), again, 2, 1));
+    }
+
+    @Test
+    void aReplicaThatTheLeaderProposesToRemoveOrToAddDoesNotCount() {
+        quorum.await();
+        report(2, 9);
+        report(3, 9);
+        assertTrue(quorum.reached(9, ALL, 3, 1));
+        assertFalse(quorum.reached(1, new PendingShrinkIsr(Set.of(3), SENT, ALL), 3, 1));
+        assertTrue(quorum.reached(9, new PendingShrinkIsr(Set.of(3), SENT, ALL), 2, 1));
+        assertFalse(quorum.reached(1, new PendingExpandIsr(3, SENT, committed(1, 2)), 3, 1));
+        assertTrue(quorum.reached(9, new PendingExpandIsr(3, SENT, committed(1, 2)), 2, 1));
+    }
+
+    @Test
+    void aHolderThatIsNotInSyncDoesNotCount() {
+        quorum.await();
+        report(2, 9);
+        assertFalse(quorum.reached(1, committed(1, 3), 2, 1));
+    }
+
+    @Test
+    void aLeaderAloneHoldsEverything() {
+        quorum.await();
+        assertTrue(quorum.reached(1_000_000, committed(1), 1, 1));
+        assertFalse(quorum.reached(1, committed(1), 2, 1));
+        assertFalse(quorum.reached(1, committed(1), 1, 2));
+    }
+
+    @Test
+    void racksAreThoseOfNow() {
+        quorum.await();
+        report(2, 1);
+        assertFalse(quorum.reached(1, ALL, 2, 2));
+        racks = BrokerRacks.of(Map.of(1, "a", 2, "c", 3, "b"));
+        assertTrue(quorum.reached(1, ALL, 2, 2));
+    }
+
+    @Test
+    void whatWasReportedInAnEarlierEpochIsAskedAgain() {
+        quorum.await();
+        report(2, 7);
+        assertTrue(quorum.reached(7, ALL, 2, 1));
+        quorum.startEpoch(followers.values());
+        PartitionState after = committed(1, 2, 3);
+        assertFalse(quorum.reached(1, after, 2, 1), "another broker may have led in between");
+        assertTrue(fetch(2, 6, after, 2, 1));
+        assertTrue(quorum.reached(6, after, 2, 1));
+        assertFalse(quorum.reached(7, after, 2, 1));
+    }
+
+    @Test
+    void theCountIsAfreshForTheFirstWhoWaits() {
+        quorum.await().release();
+        assertFalse(quorum.reached(3, ALL, 2, 1));
+        report(2, 3);
+        assertFalse(quorum.isAwaited());
+        quorum.await();
+        assertTrue(quorum.reached(3, ALL, 2, 1), "fetches are not looked at while nobody waits");
+    }
+
+    @Test
+    void waitersAreCountedOnceEach() {
+        AckQuorum.Waiter first = quorum.await();
+        AckQuorum.Waiter second = quorum.await();
+        assertEquals(2, quorum.waiting());
+        first.release();
+        first.release();
+        assertEquals(1, quorum.waiting());
+        assertTrue(quorum.isAwaited());
+        second.release();
+        assertFalse(quorum.isAwaited());
+    }
+
+    @Test
+    void aWaiterBelongsToItsTermOnly() {
+        AckQuorum.Waiter waiter = quorum.await();
+        assertTrue(quorum.isInTerm(waiter));
+        quorum.startEpoch(followers.values());
+        assertTrue(quorum.isInTerm(waiter), "the leader has not changed");
+        quorum.endTerm();
+        assertFalse(quorum.isInTerm(waiter));
+        AckQuorum.Waiter late = quorum.await();
+        assertFalse(quorum.isInTerm(late), "there is no term");
+        quorum.startTerm();
+        assertFalse(quorum.isInTerm(waiter));
+        assertFalse(quorum.isInTerm(late));
+        assertTrue(quorum.isInTerm(quorum.await()));
+    }
+
+    @Test
+    void whatWasAcknowledgedIsForgottenWithTheTerm() {
+        quorum.acknowledged(5);
+        quorum.acknowledged(3);
+        assertEquals(5, quorum.acknowledged());
+        quorum.startTerm();
+        assertEquals(0, quorum.acknowledged());
+    }
+
+    @Test
+    void aReportAllocatesNothing() {
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long self = Thread.currentThread().getId();
+        quorum.await();
+        report(2, 1);
+        int calls = 100_000;
+        long used = 0;
+        for (int round = 0; round < 3; round++) {
+            long before = threads.getThreadAllocatedBytes(self);
+            for (int i = 0; i < calls; i++)
+                quorum.moved(followers.get(2), ALL, 2, 2);
+            used = threads.getThreadAllocatedBytes(self) - before;
+        }
+        assertTrue(used < calls, used + " bytes for " + calls + " reports");
+    }
+}
