@@ -39,6 +39,7 @@ def bench(
     progress = Ticks()
     run = run_bench(report.runs_folder(), chosen, seed=seed, progress=progress)
     page = report.write([run], to or project_root() / "build" / "bench" / chosen.name, progress)
-    for line in json.loads(page.with_name("report.json").read_text(encoding="utf-8"))["runs"][0]["findings"]:
+    told = json.loads(page.with_name("report.json").read_text(encoding="utf-8"))["runs"][0]
+    for line in [*told["findings"], *told["warnings"]]:
         err.print(line, markup=False)
     out.print(str(page), markup=False)

@@ -158,9 +158,11 @@ def bench_findings(data: dict[str, Any]) -> list[str]:
 
 
 def bench_warnings(name: str, data: dict[str, Any]) -> list[str]:
-    """How many parts of blocks were left out."""
-    void, total = len(data["void"]), len(data["blocks"])
-    return [f"{name}: {void} of {total} measured parts of blocks are void and left out."] if void else []
+    """How many parts of blocks were left out, and the first reason."""
+    void, total = data["void"], len(data["blocks"])
+    if not void:
+        return []
+    return [f"{name}: {len(void)} of {total} measured parts of blocks are void and left out; the first: {void[0]['void'][0]}."]
 
 
 def number(value: float | None) -> str:

@@ -55,11 +55,11 @@ def bench_run(
 ) -> Path:
     """Rounds of all modes, 100 records a second.
 
-    Every follower's fetch tells of each record by itself: rack b's after 1 ms (1 to 1.25 within a block), rack c's after
-    three times that; an answer takes 0.1 ms more. acks=1 is answered after 0.1 ms. With a `pause` fault rack c's
-    follower hangs for the part 'fault': acks=all is answered 50 ms after its end, the others as before. With a `kill`
-    fault acks=all has no answer for the first half of the part, then as acks=min.insync.replicas. `void` adds to the
-    end event of (block, role), `late` is the (block, role) whose client lags by 20 ms.
+    Every follower's fetch tells of each record by itself: rack b's after 1 ms (1 to 1.25 within a block), rack c's
+    after three times that; an answer takes 0.1 ms more. acks=1 is answered after 0.1 ms. With a `pause` fault rack
+    c's follower hangs for the part 'fault': acks=all is answered 50 ms after its end, the others as before. With a
+    `kill` fault acks=all has no answer for the first half of the part, then as acks=min.insync.replicas. `void` adds
+    to the end event of (block, role), `late` is the (block, role) whose client lags by 20 ms.
     """
     acks: list[dict[str, Any]] = []
     fetches: list[dict[str, Any]] = []

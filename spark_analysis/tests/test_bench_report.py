@@ -124,7 +124,9 @@ def test_a_block_beyond_a_limit_is_void(spark: SparkSession, tmp_path: Path, see
 def test_a_late_load_client_is_void_and_the_page_says_why(spark: SparkSession, tmp_path: Path) -> None:
     run = ingest.read_run(spark, bench_run(tmp_path / "run", rounds=2, late=(1, "baseline")))
     made, tables = document.build(spark, [run], [], lambda text: None)
-    assert made["runs"][0]["warnings"] == ["run: 1 of 8 measured parts of blocks are void and left out."]
+    assert made["runs"][0]["warnings"] == [
+        "run: 1 of 8 measured parts of blocks are void and left out; the first: the load client was late: send lag p99 20.0 ms."
+    ]
     text = Text(render.page(made)).text
     assert "the load client was late: send lag p99 20.0 ms" in text
     assert all(sentence in text for sentence in made["runs"][0]["findings"])

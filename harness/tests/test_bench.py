@@ -1,0 +1,79 @@
+"""The benchmark as a user runs it: a small workload on a real cluster, through to the page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from harness import results
+from harness.tests.commands import rackspan
+
+SMALL = {
+    "name": "small",
+    "cluster": {
+        "racks": {"a": 1, "b": 1, "c": 1},
+        "controllers": 1,
+        "profile": "kafka-defaults",
+        "metrics": False,
+        "settings": {"broker.session.timeout.ms": 60000},
+    },
+    "topic": {"leaders": ["a"], "settings": {"min.insync.replicas": 2, "min.insync.racks": 2}},
+    "load": {"rate": 100},
+    "modes": [
+        {"name": "minisr", "role": "candidate", "acks": "min.insync.replicas"},
+        {"name": "all", "role": "baseline", "acks": "all"},
+    ],
+    "blocks": {"rounds": 2, "seconds": 2, "settle": 0.5, "warmup": 1},
+    "fault": {"how": "pause", "target": "c1", "seconds": 3, "recover": 0.5},
+    "oracle": True,
+    "limits": {"send_lag_p99_ms": 60000, "cpu_busy": 1, "steal": 1},
+}
+
+
+@pytest.mark.cluster
+def test_a_small_run_ends_in_a_page_that_claims_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(yaml.safe_dump(SMALL))
+    done = rackspan("bench", str(file), "--seed", "3", "--out", str(tmp_path / "out"), home=tmp_path, seconds=500)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(tmp_path / "out/report.html")
+    assert "not enough runs" in done.stderr and "meets the goal" not in done.stderr
+    (run,) = json.loads((tmp_path / "out/report.json").read_text())["runs"]
+    page = (tmp_path / "out/report.html").read_text()
+    assert run["seed"] == 3 and "rackspan acks=min.insync.replicas" in page and page.count("<svg") >= 2
+
+    bench = run["bench"]
+    assert [(b["pair"], b["part"]) for b in bench["blocks"]] == [
+        (pair, part) for pair in (0, 0, 1, 1) for part in ("quiet", "fault")
+    ]
+    roles = [b["role"] for b in bench["blocks"] if b["part"] == "quiet"]
+    assert sorted(roles[:2]) == ["baseline", "candidate"] and roles[2:] == roles[:2][::-1]
+    assert bench["void"] == []
+    assert {row["outcome"] for row in bench["outcomes"]} == {"OK"}, "the frozen follower must not cost a record"
+    assert all(b["isr"] == 3 for b in bench["blocks"] if b["part"] == "fault")
+    silent = [p["silence_s"] for p in bench["fault"]["parts"] if (p["role"], p["part"]) == ("baseline", "fault")]
+    assert len(silent) == 2 and min(silent) > 1, "acks=all waits for the frozen follower"
+    ideal = {m["role"]: m for m in bench["oracle"]["modes"]}
+    for mode in ideal.values():
+        assert mode["matched"] == mode["records"] > 200, "the brokers' logs tell of every record"
+    assert results.read_manifest(Path("runs") / run["run_id"])["state"] == "finished"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["quite"], 2, "there is no workload 'quite'"),
+        (["unequal-racks", "--backend", "local"], 4, "local has none\n  do:   run it with --backend netns"),
+        (["quiet", "--backend", "lokal"], 2, "no back end 'lokal'; did you mean 'local'?"),
+        (["quiet", "--rounds", "0"], 2, "greater than or equal to 1"),
+    ],
+)
+def test_what_cannot_run_is_refused_before_anything_starts(
+    tmp_path: Path, arguments: list[str], code: int, told: str
+) -> None:
+    done = rackspan("bench", *arguments, home=tmp_path)
+    assert done.returncode == code and told in done.stderr
+    assert not (tmp_path / "clusters").exists()
