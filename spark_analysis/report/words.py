@@ -162,7 +162,8 @@ def bench_warnings(name: str, data: dict[str, Any]) -> list[str]:
     void, total = data["void"], len(data["blocks"])
     if not void:
         return []
-    return [f"{name}: {len(void)} of {total} measured parts of blocks are void and left out; the first: {void[0]['void'][0]}."]
+    first = void[0]["void"][0]
+    return [f"{name}: {len(void)} of {total} measured parts of blocks are void and left out; the first: {first}."]
 
 
 def number(value: float | None) -> str:

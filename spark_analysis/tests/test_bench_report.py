@@ -125,7 +125,8 @@ def test_a_late_load_client_is_void_and_the_page_says_why(spark: SparkSession, t
     run = ingest.read_run(spark, bench_run(tmp_path / "run", rounds=2, late=(1, "baseline")))
     made, tables = document.build(spark, [run], [], lambda text: None)
     assert made["runs"][0]["warnings"] == [
-        "run: 1 of 8 measured parts of blocks are void and left out; the first: the load client was late: send lag p99 20.0 ms."
+        "run: 1 of 8 measured parts of blocks are void and left out; the first: the load client was late: send lag "
+        "p99 20.0 ms."
     ]
     text = Text(render.page(made)).text
     assert "the load client was late: send lag p99 20.0 ms" in text
