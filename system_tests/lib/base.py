@@ -11,6 +11,7 @@ from typing import Any
 from ducktape.tests.test import Test
 from ducktape.tests.test_context import TestContext
 
+from harness.backends.base import Capability
 from harness.dist import find
 from harness.load.command import Copy, Produce
 from harness.results import RunFolder
@@ -63,6 +64,8 @@ class RackTest(Test):
         with self.run:
             kafka = KafkaRacks(self.test_context, spec, allowed)
             kafka.start()
+            if Capability.DELAY in kafka.kafka.backend.capabilities:
+                self.run.event("note", "links", data={"links": [s.as_dict() for s in kafka.kafka.links.check()]})
             brokers = [n.node for n in kafka.kafka.select("brokers")]
             sampler = Sampler(brokers, self.run, part=f"metrics-{Path(spec.distribution).name}")
             sampler.start()

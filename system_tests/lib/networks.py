@@ -1,0 +1,18 @@
+"""Tests whose racks must be really apart: left out where the machine cannot have networks of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ducktape.mark import ignore
+
+from harness.net.trial import attempt
+
+Test = Callable[..., Any]
+
+
+def needs_networks(test: Test) -> Test:
+    """Marks a test that brings up a cluster on the back end netns; the session says why it was left out."""
+    left_out: Test = ignore(test) if attempt().hindrance else test
+    return left_out
