@@ -26,6 +26,7 @@ from harness.cli import (
     patch,
     report,
     run,
+    soak,
     status,
     test,
     up,
@@ -57,6 +58,7 @@ app.command("build")(build.build)
 app.command("test")(test.test)
 app.command("run")(run.run)
 app.command("bench")(bench.bench)
+app.command("soak")(soak.soak)
 app.command("report")(report.report)
 app.add_typer(patch.patch, name="patch")
 app.add_typer(fault.fault, name="fault")

@@ -47,6 +47,13 @@ class Topics:
             self._seconds
         )
 
+    def delete(self, name: str) -> None:
+        """Removes a topic with all its records. Raises KafkaException."""
+        client = self._client()
+        client.delete_topics([name], operation_timeout=self._seconds, request_timeout=self._seconds)[name].result(
+            self._seconds
+        )
+
     def set(self, topic: str, name: str, value: object) -> None:
         """Sets one setting of a topic. Raises KafkaException with the cluster's own words."""
         self._alter(ConfigResource(ResourceType.TOPIC, topic), name, str(value))

@@ -1,0 +1,55 @@
+"""`rackspan soak`: load and seeded faults, cycle after cycle, each judged by the checker."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli import report
+from harness.cli.output import Ticks, err, out
+from harness.errors import Exit
+from harness.home import project_root
+from harness.soak.campaign import run_soak
+from harness.soak.control import HEAP
+from harness.spec import parse
+
+
+def soak(
+    cycles: Annotated[int, typer.Option(min=1, help="How many cycles.")] = 3,
+    seed: Annotated[
+        int | None, typer.Option(help="Of all faults; the same seed replays them. Default: a new one.")
+    ] = None,
+    first: Annotated[int, typer.Option(min=1, help="Number of the first cycle: replays one of a longer soak.")] = 1,
+    racks: Annotated[
+        str, typer.Option(help="Brokers per rack; q:0 is a place for the controllers alone.")
+    ] = "q:0,a:1,b:1,c:1",
+    controllers: Annotated[int, typer.Option(min=1, help="How many controllers.")] = 1,
+    distribution: Annotated[str, typer.Option(help="rackspan, stock, or a folder.")] = "rackspan",
+    min_racks: Annotated[int, typer.Option(min=0, help="min.insync.racks of the topics; 0: not set, as in stock.")] = 2,
+    rate: Annotated[float, typer.Option(min=1, help="Records per second of each of the two producers.")] = 100,
+    to: Annotated[Path | None, typer.Option("--out", help="Folder for soak.md, soak.json, check.html.")] = None,
+) -> None:
+    """Alternate load and faults, read every replica back after each cycle, and look for lost acknowledgements."""
+    seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
+    data = {"name": "soak", "distribution": distribution, "racks": racks, "controllers": controllers}
+    spec = parse({**data, "heap": HEAP, "metrics": False})
+    place = to or project_root() / "build" / "soak"
+    err.print(f"seed {seed}", markup=False)
+    done = run_soak(
+        report.runs_folder(),
+        place,
+        spec,
+        cycles=cycles,
+        seed=seed,
+        rate=rate,
+        min_racks=min_racks,
+        first=first,
+        progress=Ticks(),
+    )
+    out.print(done.table(), markup=False, soft_wrap=True)
+    if not done.good:
+        err.print(f"not all is well: see {place / 'check.html'}", markup=False)
+        raise typer.Exit(Exit.FAILED)

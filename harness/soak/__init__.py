@@ -1,0 +1,1 @@
+"""Soak: seeded faults under load, cycle after cycle, each judged by the checker."""

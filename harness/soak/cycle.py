@@ -1,0 +1,99 @@
+"""One judged run: load on a topic of its own, faults, healing, and everything read back for the checker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from harness.backends.base import ProcessState
+from harness.cluster import KafkaCluster
+from harness.load.command import Produce
+from harness.load.process import LoadProcess
+from harness.progress import Progress
+from harness.results import RunFolder
+from harness.scenarios.clients import Clients, clients
+from harness.services.observer import Observer
+from harness.services.replicas import read_replicas
+from harness.services.timeline import read_timeline
+from harness.services.topics import MIN_RACKS, MIN_REPLICAS, Topics
+from harness.soak.act import Stage
+from harness.wait import Pending, wait_for
+
+_JVM = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
+
+
+def run_cycle(
+    runs: Path,
+    name: str,
+    cluster: KafkaCluster,
+    story: Callable[[Stage], None],
+    *,
+    seed: int,
+    assignment: Sequence[Sequence[int]],
+    min_racks: int,
+    min_replicas: int = 2,
+    rate: float = 100,
+    told: dict[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Writes to a new topic while `story` plays, heals, reads all, and returns the run folder.
+
+    Two producers with acks=all: one repeats until its records are in, one never repeats and so knows which are not.
+    `min_racks` 0: the topic gets no such setting, as the stock distribution has none. Raises RackspanError.
+    """
+    progress = progress or Progress()
+    settings = {MIN_REPLICAS: min_replicas} | ({MIN_RACKS: min_racks} if min_racks else {})
+    spec = {"cluster": cluster.state.spec.model_dump(), "topic": name, "rate": rate, **settings, **(told or {})}
+    with RunFolder.create(runs, name, kind="other", seed=seed, spec=spec) as run:
+        distribution = cluster.distribution
+        run.update(versions={"distribution": distribution.version}, patches=distribution.patches)
+        topics = Topics(cluster.bootstrap)
+        topics.create(name, assignment, **{key.replace(".", "_"): value for key, value in settings.items()})
+        cluster.wait_in_sync()
+        with clients(run) as load, Observer(run, name, len(assignment), lambda: _bootstrap(cluster)):
+            with progress.step("load"):
+                producers = _start(load, cluster, name, rate)
+                moves_on(producers[0], 0)
+            story(Stage(cluster, run, name, min_replicas))
+            cluster.wait_in_sync()
+            with run.phase("healed"), progress.step("writes after healing"):
+                moves_on(producers[0], _acked(producers[0]))
+            load.stop()
+        with progress.step("replicas and metadata log read"):
+            read_replicas(cluster, run, name, dict(enumerate(map(list, assignment))))
+            read_timeline(cluster, run, [name])
+    return run.path
+
+
+def _start(load: Clients, cluster: KafkaCluster, topic: str, rate: float) -> list[LoadProcess]:
+    plain = Produce("patient", cluster.bootstrap, topic, Path(), rate=rate, start_paused=True, close_seconds=40)
+    asked = [
+        replace(plain, delivery_timeout_ms=120_000),
+        replace(plain, producer="no-retry", delivery_timeout_ms=5000, retries=0),
+    ]
+    started = [load.start(produce, cluster, jvm=_JVM) for produce in asked]
+    for process in started:
+        process.resume()
+    return started
+
+
+def _bootstrap(cluster: KafkaCluster) -> str:
+    """All brokers but frozen ones, which accept a client and then keep it waiting."""
+    brokers = cluster.select("brokers")
+    return ",".join(n.node.endpoint for n in brokers if n.look()[1] is not ProcessState.PAUSED)
+
+
+def moves_on(client: LoadProcess, before: int) -> None:
+    """Waits until the client has at least 100 acknowledgements more. Raises WaitTimeout."""
+
+    def probe() -> bool | Pending:
+        now = _acked(client)
+        return now >= before + 100 or Pending(f"{now} acknowledged, {before} before")
+
+    wait_for("100 acknowledgements", probe, 120)
+
+
+def _acked(client: LoadProcess) -> int:
+    return next((int(line["acked"]) for line in reversed(client.lines) if line["event"] == "second"), 0)
