@@ -155,7 +155,7 @@ def told(history: History, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     def about(table: DataFrame) -> list[dict[str, Any]]:
         mine = table.join(F.broadcast(by_record), writes.RECORD, "left_semi")
         there = table.join(F.broadcast(by_spot), spot, "left_semi")
-        return [row.asDict() for row in mine.union(there).distinct().collect()]
+        return [row.asDict() for row in mine.unionByName(there).distinct().collect()]
 
     acks, replicas, polls = about(history.acks), about(history.replicas), about(history.polls)
     changes = [row.asDict() for row in history.partitions.orderBy("metadata_offset").collect()]
@@ -190,7 +190,7 @@ def _history(
     before = [c for c in here if c["t_ns"] <= begin][-1:]
     for c in before + [c for c in here if c["t_ns"] > begin]:
         state = f"leader {c['leader']} of epoch {c['leader_epoch']}, in sync [{c['isr']}], eligible [{c['elr']}]"
-        need = f"{c['isr_racks']} racks of {c['min_racks']} needed"
+        need = f"spanning {c['isr_racks']} racks where {c['min_racks']} are required"
         lines.append({"t_ns": c["t_ns"], "what": f"{c['topic']}-{c['partition']}: {state}, {need}"})
     for e in events:
         if e["t_ns"] >= begin:

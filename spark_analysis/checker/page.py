@@ -19,7 +19,7 @@ def text(verdict: Verdict) -> str:
     lines += [f"  {name}: {number}" for name, number in sorted(verdict.counts.items())]
     lines += [f"  {name}: {number}, allowed by the producer's settings" for name, number in verdict.allowed.items()]
     lines += [f"  not judged: {what}" for what in verdict.unread]
-    for found in _first(verdict.anomalies, 3):
+    for found in _first(verdict.anomalies, 1):
         lines.append(f"  {found['anomaly']} {place(found)}: {found['detail']}")
         lines += [f"    {at(line['t_ns'])} {line['what']}" for line in found["history"]]
     return "\n".join(lines)

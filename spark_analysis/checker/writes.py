@@ -77,8 +77,9 @@ def reordered(history: History) -> DataFrame:
 
 
 def realtime(history: History) -> DataFrame:
-    """Sent after another of the partition was acknowledged, and yet at a smaller offset."""
+    """Sent after another of the partition was acknowledged, and yet at a smaller offset; of records that are there."""
     told = history.acks.where((F.col("result") == "OK") & (F.col("offset") >= 0))
+    told = told.join(places(history).drop("due_ns"), [*RECORD, *PLACE, "offset"], "left_semi")
     shift = F.col("due_mono_ns") - F.col("due_ns")  # the clients' shared monotonic clock: epochs may be set meanwhile
     told = told.select(
         *RECORD, *PLACE, "offset", (F.col("sent_ns") + shift).alias("at"), (F.col("done_ns") + shift).alias("by")
