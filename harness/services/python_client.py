@@ -29,6 +29,7 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=20)
     parser.add_argument("--partition", type=int, default=0)
     parser.add_argument("--delivery-timeout-ms", type=int, default=60000)
+    parser.add_argument("--request-timeout-ms", type=int, default=30000)
     parser.add_argument("--retries", type=int)
     parser.add_argument("--acks", default="all")
     options = parser.parse_args()
@@ -61,7 +62,7 @@ def _kafka_python(options: Any, values: list[bytes], report: Report) -> None:
     from kafka import KafkaProducer
 
     settings: dict[str, Any] = {"delivery_timeout_ms": options.delivery_timeout_ms}
-    settings["request_timeout_ms"] = min(30000, options.delivery_timeout_ms)
+    settings["request_timeout_ms"] = min(options.request_timeout_ms, options.delivery_timeout_ms)
     if options.retries is not None:
         settings |= {"retries": options.retries, "enable_idempotence": False}
     acks = options.acks if options.acks == "all" else int(options.acks)
@@ -85,6 +86,7 @@ def _confluent(options: Any, values: list[bytes], report: Report) -> None:
         "acks": options.acks,
         "linger.ms": 0,
         "delivery.timeout.ms": options.delivery_timeout_ms,
+        "request.timeout.ms": options.request_timeout_ms,
     }
     if options.retries is not None:
         settings["retries"] = options.retries

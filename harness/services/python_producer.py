@@ -40,6 +40,7 @@ class PythonProducer(Service):  # type: ignore[misc]  # ducktape has no types
         records: int = 20,
         partition: int = 0,
         delivery_timeout_ms: int = 60000,
+        request_timeout_ms: int = 30000,
         retries: int | None = None,
         acks: str = "all",
     ) -> None:
@@ -54,6 +55,7 @@ class PythonProducer(Service):  # type: ignore[misc]  # ducktape has no types
             "records": records,
             "partition": partition,
             "delivery-timeout-ms": delivery_timeout_ms,
+            "request-timeout-ms": request_timeout_ms,
             "retries": retries,
             "acks": acks,
         }

@@ -16,13 +16,13 @@ class ExactlyOnce(RackTest):
 
     def test_nothing_twice_nothing_out_of_order(self) -> None:
         """Two idempotent producers, and a job that copies in transactions what one of them writes."""
-        with self.racks(self.spec("a:1,b:1,c:1")) as kafka:
+        with self.racks(self.spec("a:1,b:1,c:1", settings=acks.CALM)) as kafka:
             topics = self.topics(kafka)
             topics.create("closed", [[1, 2, 3]], min_insync_replicas=3)
             topics.create("open", [[1, 2, 3]], min_insync_replicas=2)
             topics.create("copies", [[2, 3, 1], [3, 2, 1]], min_insync_replicas=2)
             producers = {
-                topic: self.producer(kafka, topic, topic, acks=acks.QUORUM, rate=50, delivery_timeout_ms=120000)
+                topic: self.producer(kafka, topic, topic, acks=acks.QUORUM, rate=200, delivery_timeout_ms=120000)
                 for topic in ("closed", "open")
             }
             for producer in producers.values():
@@ -30,7 +30,7 @@ class ExactlyOnce(RackTest):
                 assert (started["acks"], started["idempotence"]) == (acks.NUMBER, True), started
             job = self.copy(kafka, "job", "open", "copies", acks.QUORUM)
             for producer in producers.values():
-                producer.wait_totals("the producer to be served", lambda t: t["acked"] >= 50)
+                producer.wait_totals("the producer to be served", lambda t: t["acked"] >= 200)
             job.wait_totals("the job to be at work", lambda t: t["copied"] >= 50)
             certain = topics.high_watermark("open")
 

@@ -26,7 +26,9 @@ class MinRacks(RackTest):
 
             with nodes_down(kafka.kafka, ["b1", "b2"], how="pause", events=self.run):
                 assert all(isr == {1, 2, 3, 4} for t in ("two", "one") for isr in kafka.in_sync(t).values())
-                waiting = self.stock_python(kafka, "kafka-python", "waiting", "two", records=1, acks=acks.NUMBER)
+                waiting = self.stock_python(
+                    kafka, "kafka-python", "waiting", "two", records=1, acks=acks.NUMBER, **acks.ENDURING
+                )
                 java.process.resume()
                 for topic, least in (("two", 1), ("steered", len(java.records().ok) + 1)):
                     for broker in (1, 2):

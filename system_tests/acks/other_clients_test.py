@@ -67,7 +67,7 @@ class OtherClients(RackTest):
 
         A later record with -2 is: had the earlier one been waiting for the same replicas, it would have had its answer.
         """
-        producer = self.stock_python(kafka, "confluent-kafka", f"waits-{topic}", topic, records=1)
+        producer = self.stock_python(kafka, "confluent-kafka", f"waits-{topic}", topic, records=1, **acks.ENDURING)
         for broker in (1, 2):
             wait_for(f"broker {broker} to hold the record", lambda b=broker: holds(kafka, b, topic, there + 1), 30)
         later = self.stock_python(kafka, "kafka-python", f"later-{topic}", topic, records=1, acks=acks.NUMBER)

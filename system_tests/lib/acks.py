@@ -25,6 +25,12 @@ LATENCY_MS = "kafka_server_ProduceAcks_LatencyMs"  # by acks and stat
 # A frozen broker stays registered and in sync for longer than any test keeps it frozen.
 LASTING = {"broker.session.timeout.ms": 90000, "replica.lag.time.max.ms": 90000}
 
+# A dead broker is missed soon, one on a machine that stalls for some seconds is not.
+CALM = {"broker.session.timeout.ms": 6000, "replica.lag.time.max.ms": 6000}
+
+# A request that waits must not be sent again while it does: a client that is not idempotent would write twice.
+ENDURING = {"request_timeout_ms": 80000, "delivery_timeout_ms": 80000}
+
 
 def requests(kafka: KafkaRacks) -> dict[str, int]:
     """Produce requests answered by the running brokers, by the acks that clients sent."""
