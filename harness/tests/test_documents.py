@@ -12,6 +12,7 @@ import pytest
 
 from harness.dist import find
 from harness.home import project_root
+from harness.net.trial import attempt
 
 pytestmark = [pytest.mark.documents, pytest.mark.cluster]
 
@@ -65,6 +66,8 @@ def _run(command: str, env: dict[str, str]) -> str:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: str(p.relative_to(project_root())))
 def test_commands_of(document: Path, environment: dict[str, str]) -> None:
     wanted = [c for c in commands(document.read_text()) if c not in ELSEWHERE]
+    if attempt().hindrance:  # some machines cannot have networks; the tests of the back end tell why
+        wanted = [c for c in wanted if not re.search(r"netns|\bapart\b", c)]
     brokers = [c for c in wanted if "HOST:9092" in c]
     bootstrap = ""
     if brokers:
