@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spark_analysis.report.blocks import NOT_ENOUGH_SAMPLES
+from spark_analysis.stats import NOT_ENOUGH
 
 REFUSALS_TOLD = 2
 # Above this share of CPU time in use, waiting for a CPU outweighs the work itself.
@@ -138,23 +139,43 @@ def verdict(row: dict[str, Any]) -> str:
 
 
 def bench_findings(data: dict[str, Any]) -> list[str]:
-    """The answer of one benchmark run: the goals, then how sure they are."""
-    modes = {m["role"]: m["label"] for m in data["modes"]}
-    out = []
-    for row in data["goals"]:
-        names = row["what"].replace("candidate", modes["candidate"])
-        middle = "not measured" if row["estimate"] is None else number(row["estimate"])
-        span = "" if row["low"] is None else f", 95 % interval {number(row['low'])} to {number(row['high'])}"
-        note = f" ({row['note']})" if row["note"] else ""
-        out.append(f"{row['id']} {names}: {middle}{span}: {row['verdict']}{note}.")
-    noise = [r for r in data["ratios"] if r["role"] == "control" and r["part"] == "quiet" and r["low"] is not None]
-    for r in noise:
-        if r["per_thousand"] in (500, 990):
+    """The answer of one benchmark run: what the candidate takes beside the baseline, then the goals, then the noise."""
+    out = [_side_by_side(data, part, q) for part in ("quiet", "fault") for q in (500, 990)]
+    out += [_goal(row, _label(data, "candidate")) for row in data["goals"]]
+    for r in data["ratios"]:
+        if (r["role"], r["part"]) == ("control", "quiet") and r["per_thousand"] in (500, 990) and r["low"] is not None:
             span = f"{number(r['low'])} to {number(r['high'])}"
-            out.append(
-                f"{modes['control']} against itself, {quantile(r['per_thousand'])}: {span}: the noise of this run."
-            )
-    return out
+            out.append(f"{_label(data, 'baseline')} against itself, {quantile(r['per_thousand'])}: {span} (noise).")
+    return [sentence for sentence in out if sentence]
+
+
+def _label(data: dict[str, Any], role: str) -> str:
+    return str(next(m["label"] for m in data["modes"] if m["role"] == role))
+
+
+def _side_by_side(data: dict[str, Any], part: str, per_thousand: int) -> str:
+    """One quantile of candidate and baseline; empty where the samples do not carry it."""
+    key = ("candidate", part, per_thousand)
+    found = next((r for r in data["ratios"] if (r["role"], r["part"], r["per_thousand"]) == key), None)
+    if found is None:
+        return ""
+    values = {
+        r["role"]: milliseconds(r["value_us"])
+        for r in data["pooled"]
+        if (r["part"], r["per_thousand"]) == (part, per_thousand)
+    }
+    name = "Median" if per_thousand == 500 else "99th percentile"
+    during = " while the fault lasts" if part == "fault" else ""
+    told = [f"{values[role]} with {_label(data, role)}" for role in ("candidate", "baseline")]
+    span = NOT_ENOUGH if found["low"] is None else f"95 % interval {number(found['low'])} to {number(found['high'])}"
+    return f"{name} latency{during}: {told[0]}, {told[1]}; ratio {number(found['estimate'])}, {span}."
+
+
+def _goal(row: dict[str, Any], candidate: str) -> str:
+    middle = "not measured" if row["estimate"] is None else number(row["estimate"])
+    span = "" if row["low"] is None else f", 95 % interval {number(row['low'])} to {number(row['high'])}"
+    note = f" ({row['note']})" if row["note"] else ""
+    return f"{row['id']} {row['what'].replace('candidate', candidate)}: {middle}{span}: {row['verdict']}{note}."
 
 
 def bench_warnings(name: str, data: dict[str, Any]) -> list[str]:
@@ -174,8 +195,3 @@ def number(value: float | None) -> str:
 def method(row: dict[str, Any]) -> str:
     """How a ratio was found, in words."""
     return "rounds" if row["method"] == "per round" else "pooled"
-
-
-def settings(mode: dict[str, Any], workload: dict[str, Any]) -> str:
-    """Settings of a mode's topic."""
-    return ", ".join(f"{k}={v}" for k, v in {**workload["topic"]["settings"], **mode["topic"]}.items())
