@@ -127,12 +127,13 @@ def killed(backend: str, folder: Path, python: list[str]) -> dict[str, Any]:
 
 def test_nothing_is_left_after_the_harness_was_killed(backend: str, tmp_path: Path) -> None:
     folder = tmp_path / "crashed"
-    told = killed(backend, folder, [sys.executable])
-    assert len(told["pids"]) == 5
-    if backend == "local":  # the next harness ends what it finds
-        assert len(left(folder)) == 10
-        hosts = Hosts(backend, folder)
-        hosts.end()
-        assert left(folder) == []
-    else:  # everything ends by itself
-        wait_for("all to be gone", lambda: left(folder) == [] or Pending(str(left(folder))), 10)
+    try:
+        told = killed(backend, folder, [sys.executable])
+        assert len(told["pids"]) == 5
+        if backend == "local":
+            assert len(left(folder)) == 10
+        else:  # everything ends by itself
+            wait_for("all to be gone", lambda: left(folder) == [] or Pending(str(left(folder))), 20)
+    finally:  # what the next harness does with what it finds
+        Hosts(backend, folder).end()
+    assert left(folder) == []
