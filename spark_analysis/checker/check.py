@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +65,16 @@ class Verdict:
         return {"verdict": self.state, **vars(self)}
 
 
+def frames(history: History, min_racks: int | None = None) -> Iterator[DataFrame]:
+    """The anomalies that each rule finds, one frame a rule.
+
+    One query a rule: a plan of all rules together takes Spark longer to make than to run.
+    """
+    for rule in _RULES:
+        yield rule(history)
+    yield timeline.under_racks(history, min_racks)
+
+
 def check(history: History, min_racks: int | None = None) -> Verdict:
     """Judges one run. `min_racks` judges by another span than the topics asked for."""
     history = cached(history)
@@ -71,8 +82,7 @@ def check(history: History, min_racks: int | None = None) -> Verdict:
     allowed: dict[str, int] = {}
     shown: list[dict[str, Any]] = []
     try:
-        # One query a rule: a plan of all rules together takes Spark longer to make than to run.
-        for frame in (*(rule(history) for rule in _RULES), timeline.under_racks(history, min_racks)):
+        for frame in frames(history, min_racks):
             for row in frame.groupBy("anomaly", "allowed").count().collect():
                 where = allowed if row["allowed"] else counts
                 where[row["anomaly"]] = where.get(row["anomaly"], 0) + row["count"]

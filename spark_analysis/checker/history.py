@@ -38,8 +38,9 @@ LATER = ("replicas", "partitions", "polls", "watermarks")  # tables that older r
 class History:
     """One run.
 
-    `producers`: whether its acks wait for other replicas, whether a record may be there once only (idempotence), and
-    whether an error is the only attempt's and so final. `expected`: every replica that was read, with its end.
+    `producers`: whether its acks wait for other replicas, whether a record may be there once only (idempotence, or one
+    attempt), and whether an error is the only attempt's and so final. `expected`: every replica that was read, with its
+    end.
     """
 
     path: Path
@@ -87,8 +88,8 @@ def read_history(spark: SparkSession, path: Path) -> History:
 
 
 def _producer(data: dict[str, Any]) -> tuple[str, bool, bool, bool]:
-    waits = str(data.get("acks", "all")) in _WAITING
-    return data["producer"], waits, bool(data.get("idempotence", True)), data.get("retries") == 0
+    waits, final = str(data.get("acks", "all")) in _WAITING, data.get("retries") == 0
+    return data["producer"], waits, final or bool(data.get("idempotence", True)), final
 
 
 def _table(spark: SparkSession, path: Path, name: str) -> DataFrame:

@@ -1,0 +1,91 @@
+"""Many small histories as topics of one run folder, so that one pass of the checker judges them all."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from spark_analysis import schemas
+from spark_analysis.checker.check import cached, frames
+from spark_analysis.checker.history import read_history
+from spark_analysis.tests import generated
+
+Row = dict[str, Any]
+TABLES = ("acks", "replicas", "partitions", "polls", "watermarks")
+_ARROW = {"string": pa.string(), "int32": pa.int32(), "int64": pa.int64(), "double": pa.float64()}
+REAL = Path(__file__).parent / "data" / "soak-cycle"
+
+
+@dataclass
+class Small:
+    """A history of one topic as rows; `producers` and `replicas_read` are the notes of the run."""
+
+    acks: list[Row] = field(default_factory=list)
+    replicas: list[Row] = field(default_factory=list)
+    partitions: list[Row] = field(default_factory=list)
+    polls: list[Row] = field(default_factory=list)
+    watermarks: list[Row] = field(default_factory=list)
+    producers: list[Row] = field(default_factory=list)
+    read: list[Row] = field(default_factory=list)
+
+    def named(self, name: str) -> Small:
+        """A copy of its own topic and producers."""
+        own = copy.deepcopy(self)
+        for row in (*own.acks, *own.replicas, *own.partitions, *own.polls, *own.watermarks, *own.read):
+            row["topic"] = name
+        for row in (*own.acks, *own.replicas, *own.polls, *own.producers):
+            row["producer"] = f"{name}/{row['producer']}" if row["producer"] else ""
+        for row in own.polls:
+            row["consumer"] = f"{name}/{row['consumer']}"
+        return own
+
+    def end(self, node: str) -> Row:
+        """The note of one replica."""
+        return next(row for row in self.read if row["node"] == node)
+
+
+def real(partition: int = 1) -> Small:
+    """One partition of a real cycle: a rack frozen, then a power cut of another, on a cluster of three racks."""
+    tables = {name: pq.read_table(REAL / name).to_pylist() for name in TABLES}
+    events = [json.loads(line) for line in (REAL / "events.jsonl").read_text(encoding="utf-8").splitlines()]
+    notes = {name: [e["data"] for e in events if e["name"] == name] for name in ("producer", "replica")}
+    mine = {name: [r for r in rows if r["partition"] == partition] for name, rows in tables.items()}
+    return Small(**mine, producers=notes["producer"], read=[r for r in notes["replica"] if r["partition"] == partition])
+
+
+def folder(path: Path, parts: Iterable[Small]) -> Path:
+    """All of them as one run folder."""
+    parts = list(parts)
+    generated.folder(path)
+    for name in TABLES:
+        rows = [row for part in parts for row in getattr(part, name)]
+        fields = schemas.contract()["tables"][name]["fields"]
+        schema = pa.schema([pa.field(f["name"], _ARROW[f["type"]]) for f in fields])
+        (path / name).mkdir(exist_ok=True)
+        pq.write_table(pa.Table.from_pylist(rows, schema), path / name / "part-0.parquet")
+    events = [generated.event(0, "note", "partitions-read", node="ctrl-1", complete=True)]
+    for part in parts:
+        events += [generated.event(0, "note", "producer", **row) for row in part.producers]
+        events += [generated.event(0, "note", "replica", **row) for row in part.read]
+    (path / "events.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events), encoding="utf-8")
+    return path
+
+
+def judged(spark: SparkSession, path: Path) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
+    """Anomalies by topic and kind, and the same for those that settings allow."""
+    history = cached(read_history(spark, path))
+    found: dict[str, dict[str, int]] = {}
+    allowed: dict[str, dict[str, int]] = {}
+    for frame in frames(history):
+        for row in frame.groupBy("topic", "anomaly", "allowed").count().collect():
+            kinds = (allowed if row["allowed"] else found).setdefault(row["topic"], {})
+            kinds[row["anomaly"]] = kinds.get(row["anomaly"], 0) + row["count"]
+    return found, allowed

@@ -1,0 +1,278 @@
+"""Ways to corrupt a clean history: each a function of a history and a random source, with the kinds it must bring."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from spark_analysis.tests.copies import Row, Small
+
+Corrupt = Callable[[Small, random.Random], None]
+CORRUPTIONS: dict[str, tuple[set[str], Corrupt]] = {}
+_SECOND = 1_000_000_000
+
+
+def brings(*kinds: str) -> Callable[[Corrupt], Corrupt]:
+    """Registers a corruption by its name with the kinds of anomaly that must be among those found."""
+
+    def register(corrupt: Corrupt) -> Corrupt:
+        CORRUPTIONS[corrupt.__name__] = (set(kinds), corrupt)
+        return corrupt
+
+    return register
+
+
+def _at(h: Small, offset: int, node: str | None = None) -> list[Row]:
+    return [r for r in h.replicas if r["offset"] == offset and node in (None, r["node"])]
+
+
+def _ack(h: Small, row: Row) -> Row:
+    return next(a for a in h.acks if (a["producer"], a["seq"]) == (row["producer"], row["seq"]))
+
+
+def _acknowledged(h: Small, rng: random.Random) -> Row:
+    """Some acknowledged record, neither the first nor the last."""
+    told = sorted((a for a in h.acks if a["result"] == "OK"), key=lambda a: a["offset"])
+    return rng.choice(told[5:-5])
+
+
+def _nodes(h: Small) -> list[str]:
+    return sorted({r["node"] for r in h.replicas})
+
+
+def _end(h: Small) -> int:
+    return 1 + max(int(r["offset"]) for r in h.replicas)
+
+
+def _append(h: Small, like: Row) -> None:
+    """One more record at the end of every replica."""
+    end = _end(h)
+    for node in _nodes(h):
+        h.replicas.append(like | {"node": node, "offset": end})
+    for note in h.read:
+        note["end_offset"] = end + 1
+
+
+def _exchange(a: Row, b: Row, *names: str) -> None:
+    for name in names:
+        a[name], b[name] = b[name], a[name]
+
+
+_CONTENT = ("producer", "seq", "due_ns", "value_crc", "timestamp_ms", "batch_crc")
+
+
+def _swap(h: Small, one: int, other: int, nodes: list[str]) -> None:
+    for node in nodes:
+        _exchange(_at(h, one, node)[0], _at(h, other, node)[0], *_CONTENT)
+
+
+@brings("lost-write", "offset-gap")
+def dropped(h: Small, rng: random.Random) -> None:
+    gone = _acknowledged(h, rng)["offset"]
+    h.replicas = [r for r in h.replicas if r["offset"] != gone]
+
+
+@brings("lost-write")
+def tail_cut(h: Small, rng: random.Random) -> None:
+    end = _end(h) - rng.randint(3, 20)
+    h.replicas = [r for r in h.replicas if r["offset"] < end]
+    for note in h.read:
+        note["end_offset"] = end
+
+
+@brings("lost-write")
+def head_cut(h: Small, rng: random.Random) -> None:
+    start = rng.randint(3, 20)
+    h.replicas = [r for r in h.replicas if r["offset"] >= start]
+
+
+@brings("lost-write", "inconsistent-offsets")
+def dropped_and_closed_up(h: Small, rng: random.Random) -> None:
+    gone = _acknowledged(h, rng)["offset"]
+    h.replicas = [r for r in h.replicas if r["offset"] != gone]
+    for r in h.replicas:
+        r["offset"] -= r["offset"] > gone
+    for note in h.read:
+        note["end_offset"] -= 1
+
+
+@brings("divergent-replicas")
+def tail_cut_of_one_replica(h: Small, rng: random.Random) -> None:
+    node, end = rng.choice(_nodes(h)), _end(h) - rng.randint(1, 20)
+    h.replicas = [r for r in h.replicas if r["node"] != node or r["offset"] < end]
+    h.end(node)["end_offset"] = end
+
+
+@brings("divergent-replicas", "offset-gap")
+def hole_in_one_replica(h: Small, rng: random.Random) -> None:
+    node, gone = rng.choice(_nodes(h)), _acknowledged(h, rng)["offset"]
+    h.replicas = [r for r in h.replicas if (r["node"], r["offset"]) != (node, gone)]
+
+
+@brings("divergent-replicas")
+def one_replica_empty(h: Small, rng: random.Random) -> None:
+    node = rng.choice(_nodes(h))
+    h.replicas = [r for r in h.replicas if r["node"] != node]
+    h.end(node)["end_offset"] = 0
+
+
+@brings("divergent-replicas")
+def flipped_bit_in_one_replica(h: Small, rng: random.Random) -> None:
+    _at(h, _acknowledged(h, rng)["offset"], rng.choice(_nodes(h)))[0]["value_crc"] ^= 1 << rng.randrange(32)
+
+
+@brings("divergent-replicas")
+def other_epoch_in_one_replica(h: Small, rng: random.Random) -> None:
+    _at(h, _end(h) - 1, rng.choice(_nodes(h)))[0]["leader_epoch"] -= 1
+
+
+@brings("divergent-replicas")
+def swap_in_one_replica(h: Small, rng: random.Random) -> None:
+    at = _acknowledged(h, rng)["offset"]
+    _swap(h, at, at + 1, [rng.choice(_nodes(h))])
+
+
+@brings("duplicate")
+def duplicate_at_the_end(h: Small, rng: random.Random) -> None:
+    _append(h, _at(h, _acknowledged(h, rng)["offset"])[0])
+
+
+@brings("duplicate", "lost-write")
+def duplicate_over_another(h: Small, rng: random.Random) -> None:
+    at = _acknowledged(h, rng)["offset"]
+    for node in _nodes(h):
+        _at(h, at, node)[0].update({name: _at(h, at - 1, node)[0][name] for name in _CONTENT})
+
+
+@brings("aborted-write")
+def refused_and_yet_there(h: Small, rng: random.Random) -> None:
+    refused = rng.choice([a for a in h.acks if a["result"].startswith("NOT_ENOUGH")])
+    like = _at(h, _end(h) - 1)[0]
+    _append(h, like | {name: refused[name] for name in ("producer", "seq", "due_ns")})
+
+
+@brings("inconsistent-offsets")
+def acknowledged_for_another_offset(h: Small, rng: random.Random) -> None:
+    _acknowledged(h, rng)["offset"] += rng.choice((-1, 1))
+
+
+@brings("inconsistent-offsets")
+def swap_in_all_logs(h: Small, rng: random.Random) -> None:
+    at = _acknowledged(h, rng)["offset"]
+    _swap(h, at, at + 1, _nodes(h))
+
+
+@brings("nonmonotonic-send")
+def swap_of_one_producer(h: Small, rng: random.Random) -> None:
+    first = _acknowledged(h, rng)
+    mine = [a for a in h.acks if a["producer"] == first["producer"] and a["result"] == "OK"]
+    then = min((a for a in mine if a["seq"] > first["seq"]), key=lambda a: a["seq"])
+    _swap(h, first["offset"], then["offset"], _nodes(h))
+    _exchange(first, then, "offset")
+
+
+@brings("realtime-order")
+def order_against_time(h: Small, rng: random.Random) -> None:
+    first = _acknowledged(h, rng)
+    others = [a for a in h.acks if a["producer"] != first["producer"] and a["result"] == "OK"]
+    then = min((a for a in others if a["sent_ns"] > first["done_ns"]), key=lambda a: a["sent_ns"])
+    _swap(h, first["offset"], then["offset"], _nodes(h))
+    _exchange(first, then, "offset")
+
+
+@brings("phantom")
+def never_sent(h: Small, rng: random.Random) -> None:
+    _append(h, _at(h, _end(h) - 1)[0] | {"seq": 1_000_000 + rng.randrange(1000)})
+
+
+@brings("phantom")
+def from_nowhere(h: Small, rng: random.Random) -> None:
+    _append(h, _at(h, _end(h) - 1)[0] | {"producer": "", "seq": -1, "due_ns": 0})
+
+
+@brings("corrupt-value")
+def other_value_everywhere(h: Small, rng: random.Random) -> None:
+    for r in _at(h, _acknowledged(h, rng)["offset"]):
+        r["due_ns"] += rng.choice((-1, 1))
+
+
+@brings("corrupt-value", "inconsistent-offsets")
+def in_another_partition(h: Small, rng: random.Random) -> None:
+    for r in _at(h, _acknowledged(h, rng)["offset"]):
+        r["partition"] += 1
+
+
+@brings("offset-clash")
+def two_at_one_offset(h: Small, rng: random.Random) -> None:
+    node, at = rng.choice(_nodes(h)), _acknowledged(h, rng)["offset"]
+    h.replicas.append(_at(h, at, node)[0] | {"value_crc": 7})
+
+
+@brings("epoch-went-back")
+def epoch_falls_in_the_logs(h: Small, rng: random.Random) -> None:
+    for r in _at(h, _end(h) - 1):
+        r["leader_epoch"] = 0
+
+
+@brings("unknown-epoch")
+def epoch_that_nobody_led(h: Small, rng: random.Random) -> None:
+    for r in _at(h, _end(h) - 1):
+        r["leader_epoch"] = 99
+
+
+@brings("epoch-went-back")
+def epoch_falls_in_the_metadata_log(h: Small, rng: random.Random) -> None:
+    last = max(h.partitions, key=lambda r: r["metadata_offset"])
+    h.partitions.append(
+        last | {"metadata_offset": last["metadata_offset"] + 1, "leader_epoch": last["leader_epoch"] - 1}
+    )
+
+
+def _shrunk(h: Small, rng: random.Random, **changes: int | str) -> None:
+    """A record of the metadata log that was in force for some acknowledged record, and 3 s around it."""
+    told = _acknowledged(h, rng)
+    before = [r for r in h.partitions if r["t_ns"] <= told["sent_ns"] - 3 * _SECOND] or h.partitions[:1]
+    last = max(before, key=lambda r: r["metadata_offset"])
+    h.partitions = [r for r in h.partitions if r["metadata_offset"] <= last["metadata_offset"]]
+    h.partitions.append(last | {"metadata_offset": last["metadata_offset"] + 1, "t_ns": last["t_ns"] + 1, **changes})
+
+
+@brings("ack-under-racks")
+def acknowledged_in_one_rack(h: Small, rng: random.Random) -> None:
+    _shrunk(h, rng, isr="1,2", isr_racks=1)
+
+
+@brings("ack-under-replicas")
+def acknowledged_by_one_replica(h: Small, rng: random.Random) -> None:
+    _shrunk(h, rng, isr="1", isr_size=1)
+
+
+@brings("nonmonotonic-poll")
+def consumer_goes_back(h: Small, rng: random.Random) -> None:
+    number = max(p["number"] for p in h.polls) + 1
+    h.polls.append(rng.choice(h.polls[:-1]) | {"number": number})
+
+
+@brings("nonmonotonic-poll")
+def consumer_is_given_two_in_wrong_order(h: Small, rng: random.Random) -> None:
+    one = rng.randrange(1, len(h.polls) - 1)
+    _exchange(h.polls[one], h.polls[one + 1], "offset", "producer", "seq")
+
+
+@brings("poll-skip")
+def consumer_skips(h: Small, rng: random.Random) -> None:
+    del h.polls[rng.randrange(5, len(h.polls) - 5)]
+
+
+@brings("vanished-read")
+def consumer_reads_what_is_gone(h: Small, rng: random.Random) -> None:
+    rng.choice(h.polls)["seq"] += 1_000_000
+
+
+@brings("watermark-went-back")
+def watermark_falls(h: Small, rng: random.Random) -> None:
+    seen = [w for w in h.watermarks if w["high_watermark"] > 20]
+    number = max(w["number"] for w in h.watermarks) + 1
+    h.watermarks.append(
+        seen[-1] | {"number": number, "high_watermark": seen[-1]["high_watermark"] - rng.randint(1, 20)}
+    )

@@ -1,0 +1,120 @@
+"""The checker against corrupted histories, each found and named, and against clean ones, where it must be silent."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_analysis.checker import timeline
+from spark_analysis.checker.anomalies import NAMES
+from spark_analysis.checker.check import check
+from spark_analysis.checker.cli import write_check
+from spark_analysis.checker.history import read_history
+from spark_analysis.cli import main
+from spark_analysis.tests.copies import REAL, TABLES, folder, judged, real
+from spark_analysis.tests.corruptions import CORRUPTIONS
+from spark_analysis.tests.simulated import simulated
+
+SEEDS = (1, 2)
+CLEAN = 50
+
+
+def test_every_corruption_is_found_and_named(spark: SparkSession, tmp_path: Path) -> None:
+    clean = real()
+    parts = []
+    for name, (_, corrupt) in CORRUPTIONS.items():
+        for seed in SEEDS:
+            part = clean.named(f"{name}-{seed}")
+            corrupt(part, random.Random(seed))
+            parts.append(part)
+    found, _ = judged(spark, folder(tmp_path / "run", [clean.named("clean"), *parts]))
+    assert "clean" not in found
+    missed = {
+        f"{name}-{seed}": f"wanted {sorted(kinds)}, found {sorted(found.get(f'{name}-{seed}', {}))}"
+        for name, (kinds, _) in CORRUPTIONS.items()
+        for seed in SEEDS
+        if not kinds <= set(found.get(f"{name}-{seed}", {}))
+    }
+    assert not missed
+    assert len(CORRUPTIONS) >= 20
+    assert {kind for kinds, _ in CORRUPTIONS.values() for kind in kinds} == set(NAMES), "a kind that nothing shows"
+
+
+def test_clean_histories_raise_no_alarm(spark: SparkSession, tmp_path: Path) -> None:
+    parts = [simulated(seed).named(f"seed-{seed}") for seed in range(CLEAN)]
+    results = {ack["result"] for part in parts for ack in part.acks}
+    assert results == {"OK", "TIMEOUT", "NOT_ENOUGH_RACKS", ""}, "the made-up histories are too tame"
+    found, allowed = judged(spark, folder(tmp_path / "run", parts))
+    assert found == {}
+    kinds = {kind for topic in allowed.values() for kind in topic}
+    assert {"lost-write", "duplicate"} <= kinds, "what acks=1 may lose and repeat was not even seen"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """The real cycle as a run folder."""
+    shutil.copytree(REAL, tmp_path / "run")
+    for name in ("reads", "metrics", "fetches"):
+        (tmp_path / "run" / name).mkdir()
+    return tmp_path / "run"
+
+
+def test_a_real_cycle_is_judged_ok(
+    spark: SparkSession, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert write_check([run], tmp_path / "out", master="local[2]") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["verdict"] == "ok" and told["counts"] == {} and told["unread"] == []
+    assert told["totals"]["acknowledged"] == 1331 and told["totals"]["refused"] == 22 and told["totals"]["unknown"] == 7
+    assert told["totals"]["replica_logs"] == 9 and told["totals"]["longest_silence_ms"] > 1000
+    whole = json.loads((tmp_path / "out" / "check.json").read_text(encoding="utf-8"))
+    assert whole["runs"][0]["anomalies"] == []
+    assert "ok" in (tmp_path / "out" / "check.html").read_text(encoding="utf-8")
+
+
+def test_a_lost_record_is_told_with_its_whole_history(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    part = real().named("orders")
+    CORRUPTIONS["tail_cut"][1](part, random.Random(3))
+    lost = max(a["offset"] for a in part.acks)
+    assert (
+        main(["check", str(folder(tmp_path / "run", [part])), "--out", str(tmp_path / "out"), "--master", "local[2]"])
+        == 1
+    )
+    text = capsys.readouterr().err
+    assert "lost-write" in text and "in the end on no replica" in text
+    whole = json.loads((tmp_path / "out" / "check.json").read_text(encoding="utf-8"))["runs"][0]
+    story = next(a for a in whole["anomalies"] if a["anomaly"] == "lost-write" and a["offset"] == lost)["history"]
+    lines = [line["what"] for line in story]
+    assert any("sent to orders-1" in line for line in lines)
+    assert any(f"OK, offset {lost}" in line for line in lines)
+    assert any("leader" in line and "in sync" in line for line in lines)
+    assert any("was given" in line for line in lines)
+    assert "lost-write" in (tmp_path / "out" / "check.html").read_text(encoding="utf-8")
+
+
+def test_what_was_not_read_is_not_judged(spark: SparkSession, run: Path, tmp_path: Path) -> None:
+    events = (run / "events.jsonl").read_text(encoding="utf-8").splitlines()
+    kept = [e for e in events if json.loads(e)["name"] != "replica" or json.loads(e)["data"]["node"] != "b1"]
+    (run / "events.jsonl").write_text("\n".join(kept) + "\n", encoding="utf-8")
+    verdict = check(read_history(spark, run))
+    assert verdict.state == "unknown"
+    assert verdict.unread == [f"cycle-2-{p}: 2 of 3 replicas read" for p in range(3)]
+    (run / "events.jsonl").write_text("", encoding="utf-8")
+    assert main(["check", str(run), "--out", str(tmp_path / "out"), "--master", "local[2]"]) == 3
+
+
+def test_a_span_that_was_not_asked_for_can_be_asked_afterwards(spark: SparkSession, run: Path) -> None:
+    history = read_history(spark, run)
+    assert timeline.under_racks(history).isEmpty()
+    assert timeline.under_racks(history, min_racks=3).select("topic").distinct().collect() == [("cycle-2",)]
+
+
+def test_the_real_cycle_is_whole() -> None:
+    assert all(any((REAL / name).glob("*.parquet")) for name in TABLES)
