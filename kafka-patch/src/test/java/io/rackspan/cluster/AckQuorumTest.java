@@ -93,6 +93,17 @@ final class AckQuorumTest {
         assertFalse(quorum.moved(followers.get(2), again, 2, 1));
     }
 
+    /** As after an unclean restart: who waits for a record written twice may need the lower offset. */
+    @Test
+    void aFollowerThatFallsBackIsHeardWhenItAdvancesAgain() {
+        quorum.await();
+        assertTrue(fetch(2, 9, ALL, 2, 1));
+        assertFalse(fetch(2, 3, ALL, 2, 1));
+        assertFalse(quorum.reached(5, ALL, 2, 1));
+        assertTrue(fetch(2, 5, ALL, 2, 1));
+        assertTrue(quorum.reached(5, ALL, 2, 1));
+    }
+
     @Test
     void aReplicaThatTheLeaderProposesToRemoveOrToAddDoesNotCount() {
         quorum.await();

@@ -5,12 +5,16 @@ import kafka.cluster.Partition;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.ProduceResponse.PartitionResponse;
 import org.apache.kafka.common.utils.LogCaptureAppender;
+import org.apache.kafka.server.replica.Replica;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
+import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
+import java.lang.reflect.Method;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -150,6 +154,20 @@ final class QuorumEndingsTest {
         broker.fetch(3, 1);
         assertFalse(answer.isDone(), "replica 2 may have followed another leader in between");
         broker.fetch(2, 1);
+        assertEquals(Errors.NONE, ended().error);
+    }
+
+    /** A fetch that read the log in one epoch may come to be noted in the next; the follower may have truncated since. */
+    @Test
+    void whatAFetchOfAnEarlierEpochSaysIsDropped() throws Exception {
+        Method note = Arrays.stream(Partition.class.getDeclaredMethods())
+            .filter(m -> m.getName().equals("updateFollowerFetchState") && m.getParameterCount() == 7).findFirst().orElseThrow();
+        note.setAccessible(true);
+        Replica follower = partition.getReplica(3).get();
+        broker.publish(broker.electing(1));
+        note.invoke(partition, follower, new LogOffsetMetadata(1), 0L, broker.time.milliseconds(), 1L, 1L, partition.getLeaderEpoch() - 1);
+        assertFalse(answer.isDone());
+        note.invoke(partition, follower, new LogOffsetMetadata(1), 0L, broker.time.milliseconds(), 1L, 1L, partition.getLeaderEpoch());
         assertEquals(Errors.NONE, ended().error);
     }
 
