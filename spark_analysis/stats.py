@@ -1,4 +1,4 @@
-"""Signed-rank estimate and interval of a median log ratio over few pairs; plain numbers, no Spark."""
+"""Signed-rank estimate and interval over few rounds; plain numbers, no Spark."""
 
 from __future__ import annotations
 
@@ -7,22 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-# The least number of pairs whose strongest signed-rank result has p < 0.05, two-sided (2/64).
+# The least number of rounds whose strongest signed-rank result has p < 0.05, two-sided (2/64).
 MIN_PAIRS = 6
 CONFIDENCE = 0.95
 NOT_ENOUGH = "not enough runs"
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Ratio of candidate to baseline: median of the pairs' ratios, and an interval where the pairs carry one."""
-
-    pairs: int
-    median: float | None
-    estimate: float | None
-    low: float | None
-    high: float | None
-    verdict: str
 
 
 @dataclass(frozen=True)
@@ -52,14 +40,11 @@ def signed_rank_ratio(ratios: Sequence[float]) -> Interval | None:
     return None if found is None else Interval(*(math.exp(v) for v in (found.estimate, found.low, found.high)))
 
 
-def compare(ratios: Sequence[float]) -> Comparison:
-    """Median ratio; with at least MIN_PAIRS pairs also the Hodges-Lehmann estimate, its interval and a verdict."""
-    middle = median(ratios) if ratios else None
-    found = signed_rank_ratio(ratios)
-    if found is None:
-        return Comparison(len(ratios), middle, None, None, None, NOT_ENOUGH)
-    verdict = "faster" if found.high < 1 else "slower" if found.low > 1 else "no difference shown"
-    return Comparison(len(ratios), middle, found.estimate, found.low, found.high, verdict)
+def direction(low: float | None, high: float | None) -> str:
+    """What the interval of a ratio of latencies says of the side above the line."""
+    if low is None or high is None:
+        return NOT_ENOUGH
+    return "faster" if high < 1 else "slower" if low > 1 else "no difference shown"
 
 
 def _critical(n: int) -> int:

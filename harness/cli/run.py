@@ -9,18 +9,19 @@ from typing import Annotated
 
 import typer
 
-from harness import stages
+from harness import stages, workload
 from harness.build import build
 from harness.cli import report
 from harness.cli.output import Ticks, err, out
 from harness.cli.test import results_folder, system_tests, tell_troubles
 from harness.errors import Exit
 from harness.home import project_root
-from harness.scenarios.latency import run_latency
+from harness.scenarios.bench import run_bench
 from harness.scenarios.outage import run_outage
 
 # The six tests of the proposal's plan, and no more: `rackspan test` runs the rest.
 PLAN = "system_tests/suites/plan.yml"
+COMPARED = "two-racks"
 
 
 def run(
@@ -31,7 +32,10 @@ def run(
     build(progress)
     folder = results_folder()
     plan = stages.run([system_tests("outage plan", [PLAN], folder)], folder / "logs", progress)
-    runs = [run_outage(report.runs_folder(), progress=progress), run_latency(report.runs_folder(), progress=progress)]
+    runs = [
+        run_outage(report.runs_folder(), progress=progress),
+        run_bench(report.runs_folder(), workload.load(COMPARED), progress=progress),
+    ]
     page = report.write(runs, to or project_root() / "build" / "report", progress)
     for line in json.loads(page.with_name("report.json").read_text(encoding="utf-8"))["headline"]:
         err.print(line, markup=False)

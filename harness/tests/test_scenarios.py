@@ -1,10 +1,8 @@
-"""What the scenarios plan: placement of replicas, order of the blocks, names of the modes."""
+"""What the scenarios plan: placement of replicas, and how busy the machine was."""
 
 from __future__ import annotations
 
-import pytest
-
-from harness.scenarios import latency, outage
+from harness.scenarios import outage
 from harness.scenarios.cpu import Ticks
 from harness.scenarios.placement import assignment
 from harness.spec import ClusterSpec
@@ -20,25 +18,6 @@ def test_outage_replicas_stay_in_their_racks_and_every_broker_of_them_leads() ->
     for replicas in placed:
         assert len(set(replicas)) == 4
         assert racks[replicas[0]] != racks[replicas[1]], "the first two replicas must span both racks"
-
-
-@pytest.mark.parametrize("mode", [latency.BASELINE, latency.CANDIDATE])
-def test_latency_replicas_are_on_all_five_brokers_over_three_racks(mode: latency.Mode) -> None:
-    nodes = plan(latency.spec(mode)).brokers
-    racks = {n.id: n.rack for n in nodes}
-    placed = assignment(nodes)
-    assert sorted(replicas[0] for replicas in placed) == sorted(racks)
-    assert all(sorted(replicas) == sorted(racks) for replicas in placed)
-    assert set(racks.values()) == {"a", "b", "c"}
-
-
-def test_blocks_are_in_pairs_that_turn_round() -> None:
-    assert latency.Schedule(pairs=3).order() == [(0, 0), (0, 1), (1, 1), (1, 0), (2, 0), (2, 1)]
-
-
-def test_modes_are_named_by_what_was_asked_for() -> None:
-    assert latency.BASELINE.label == "stock acks=all min.insync.replicas=3"
-    assert latency.CANDIDATE.label == "rackspan acks=all min.insync.replicas=2 min.insync.racks=2"
 
 
 def test_busy_share_is_of_the_time_between_two_readings() -> None:

@@ -78,6 +78,18 @@ def test_replicas_are_led_where_asked_and_span_the_racks() -> None:
     assert [n.name for n in w.faulted(nodes)] == ["c1"]
 
 
+def test_the_comparison_of_the_main_job_puts_replicas_on_all_brokers_and_names_its_sides() -> None:
+    w = workload.load("two-racks")
+    nodes = plan(w.cluster).brokers
+    placed = w.replicas(nodes)
+    assert sorted(ids[0] for ids in placed) == sorted(n.id for n in nodes), "every broker leads"
+    assert all(sorted(ids) == sorted(n.id for n in nodes) for ids in placed)
+    assert [m.shown for m in w.modes] == [
+        "stock acks=all min.insync.replicas=3",
+        "rackspan acks=all min.insync.replicas=2 min.insync.racks=2",
+    ]
+
+
 def test_settings_become_text() -> None:
     assert made().topic.settings == {"min.insync.racks": "2"}
     assert made(modes=[{**GOOD["modes"][0], "topic": {"x.y": True}}, GOOD["modes"][1]]).modes[0].topic == {

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_analysis import bootstrap
+from spark_analysis import bootstrap, stats
 from spark_analysis.ingest import Run, blocks
 from spark_analysis.report import verdicts
 from spark_analysis.report.oracle import against_oracle
@@ -38,6 +39,7 @@ def section(spark: SparkSession, run: Run) -> Section | None:
     curve = latency.quantiles(acked, ["run", "mode", "role", "part"], per_thousand=_CURVE)
     histogram = bench.histogram(acked, bench.BLOCK)
     outcomes = latency.outcomes(inside, ["run", "mode", "role", "part"])
+    known = [b["cpu_busy"] for b in found if b["cpu_busy"] is not None]
     measured = _measured(rows(per_block), rows(pooled), rows(histogram))
     by_role = ["role", "part", "per_thousand"]
     data: dict[str, Any] = {
@@ -47,6 +49,7 @@ def section(spark: SparkSession, run: Run) -> Section | None:
         "modes": [{**m, "mode": m["label"]} for m in spec["modes"]],
         "blocks": found,
         "void": [b for b in found if b["void"]],
+        "cpu_busy": median(known) if known else None,
         "pooled": [_with_interval(row, measured) for row in rows(pooled.drop("run").orderBy(*by_role))],
         "per_block": rows(per_block.drop("run").orderBy("block", "part", "per_thousand")),
         "curve": rows(curve.where(F.col("value_us").isNotNull()).drop("run").orderBy(*by_role)),
@@ -124,7 +127,8 @@ def _ratios(modes: list[dict[str, Any]], measured: Rounds) -> list[dict[str, Any
             for q in latency.QUANTILES:
                 found = measured.ratio((mode["role"], part), ("baseline", part), q)
                 if mode["role"] != "baseline" and found is not None:
-                    out.append({"mode": mode["label"], "role": mode["role"], "part": part, "per_thousand": q, **found})
+                    told = {"mode": mode["label"], "role": mode["role"], "part": part, "per_thousand": q}
+                    out.append({**told, **found, "verdict": stats.direction(found["low"], found["high"])})
     return out
 
 

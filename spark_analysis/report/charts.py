@@ -71,56 +71,6 @@ def outage(data: dict[str, Any], name: str) -> str:
         return svg(figure, f"Outage of {name} over time: records by what became of them, answers, and latency")
 
 
-def nines(data: dict[str, Any], name: str) -> str:
-    """Latency by quantile on an axis of nines, one line per mode, as deep as the sample carries."""
-    with plt.rc_context({**STYLE, "svg.hashsalt": name + "nines"}):
-        figure, axis = plt.subplots(figsize=(10, 3.6))
-        deepest = 500
-        for role, colour in (("baseline", SECOND), ("candidate", GOOD)):
-            rows = [r for r in data["curve"] if r["role"] == role]
-            if not rows:
-                continue
-            deepest = max(deepest, rows[-1]["per_thousand"])
-            x = [-math.log10(1 - r["per_thousand"] / 1000) for r in rows]
-            label = f"{rows[0]['mode']} (n = {rows[0]['n']:,})"
-            axis.plot(x, [r["value_us"] / 1000 for r in rows], color=colour, linewidth=2, label=label)
-        ticks = [q for q in (0, 500, 750, 900, 950, 990, 995, 999) if q <= deepest]
-        axis.set_xticks([-math.log10(1 - q / 1000) for q in ticks], [f"p{q / 10:g}" for q in ticks])
-        log_ms(axis)
-        axis.set_xlabel("quantile (each nine takes the same room)")
-        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
-        return svg(figure, f"Latency by quantile of {name}")
-
-
-def blocks(data: dict[str, Any], name: str) -> str:
-    """Median of every block in the order in which they ran: drift of the machine shows here."""
-    with plt.rc_context({**STYLE, "svg.hashsalt": name + "blocks"}):
-        figure, axis = plt.subplots(figsize=(10, 2.8))
-        for role, colour, marker in (("baseline", SECOND, "s"), ("candidate", GOOD, "o")):
-            for q, fill in ((500, True), (900, False)):
-                rows = [
-                    r
-                    for r in data["per_block"]
-                    if r["role"] == role and r["per_thousand"] == q and r["value_us"] is not None
-                ]
-                if rows:
-                    axis.plot(
-                        [r["block"] for r in rows],
-                        [r["value_us"] / 1000 for r in rows],
-                        linestyle="none",
-                        marker=marker,
-                        markersize=8,
-                        color=colour,
-                        markerfacecolor=colour if fill else "none",
-                        label=f"{rows[0]['mode']}, p{q / 10:g}",
-                    )
-        axis.set_xticks([b["block"] for b in data["blocks"]])
-        axis.set_xlabel("block, in the order in which they ran")
-        log_ms(axis)
-        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=2)
-        return svg(figure, f"Latency of every block of {name}")
-
-
 def fate_names(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Outcomes in the order of drawing: acknowledged, then by number; the rarest are drawn as one."""
     totals: dict[str, int] = {}

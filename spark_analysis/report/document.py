@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_analysis import schemas
 from spark_analysis.errors import AnalysisError
 from spark_analysis.ingest import Run, union
-from spark_analysis.report import bench, blocks, outage, words
+from spark_analysis.report import bench, outage, words
 
 _SHOWN = ("run_id", "name", "kind", "state", "failure", "seed", "spec", "versions", "patches", "host")
 
@@ -48,7 +48,7 @@ def _run(spark: SparkSession, run: Run) -> tuple[dict[str, Any], dict[str, DataF
         for e in run.events
         if (e["kind"], e["name"]) == ("note", "producer")
     ]
-    part["outage"], part["latency"], part["bench"] = None, None, None
+    part["outage"], part["bench"] = None, None
     part["findings"], part["warnings"] = [], _warnings(run)
     run.acks.cache()
     if run.acks.isEmpty():
@@ -63,13 +63,6 @@ def _run(spark: SparkSession, run: Run) -> tuple[dict[str, Any], dict[str, DataF
         part["findings"] = words.bench_findings(measured.data)
         part["warnings"] += words.bench_warnings(run.id, measured.data)
         return part, measured.tables
-    paired = blocks.section(spark, run)
-    if paired is not None:
-        part["latency"] = paired.data
-        part["findings"] = words.latency_findings(paired.data)
-        if paired.data["cpu_busy"] is not None and paired.data["cpu_busy"] >= words.SATURATED:
-            part["warnings"].append(f"{run.id}: {words.machine(paired.data)}")
-        return part, paired.tables
     timed = outage.section(spark, run)
     part["outage"] = timed.data
     part["findings"] = words.outage_findings(timed.data)

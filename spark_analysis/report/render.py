@@ -53,8 +53,6 @@ def _pictures(run: dict[str, Any]) -> dict[str, str]:
     name = run["run_id"]
     if run["outage"]:
         return {"outage": charts.outage(run["outage"], name)}
-    if run["latency"]:
-        return {"nines": charts.nines(run["latency"], name), "blocks": charts.blocks(run["latency"], name)}
     if run["bench"]:
         return bench_charts.pictures(run["bench"], name)
     return {}

@@ -16,7 +16,9 @@ def goals(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     """Rows of the goals that this kind of workload is about."""
     fault = data["workload"]["fault"]
     if fault is None:
-        return [*_stock(data, measured), *_distances(data, measured), *_ideal(data)]
+        new = next(m for m in data["modes"] if m["role"] == "candidate")
+        early = new["acks"] in ("min.insync.replicas", "-2")
+        return [*_stock(data, measured), *([*_distances(data, measured), *_ideal(data)] if early else [])]
     return _paused(data, measured) if fault["how"] == "pause" else _killed(data)
 
 

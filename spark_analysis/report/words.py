@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from spark_analysis.report.blocks import NOT_ENOUGH_SAMPLES
-from spark_analysis.stats import NOT_ENOUGH
-
 REFUSALS_TOLD = 2
+NOT_ENOUGH_SAMPLES = "not enough samples"
 # Above this share of CPU time in use, waiting for a CPU outweighs the work itself.
 SATURATED = 0.9
 
@@ -100,22 +98,6 @@ def _lowered(data: dict[str, Any]) -> bool:
     return isinstance(now, int) and (before is None or (isinstance(before, int) and now < before))
 
 
-def latency_findings(data: dict[str, Any]) -> list[str]:
-    """The answer of one latency run."""
-    out = []
-    modes = {b["role"]: b["mode"] for b in data["blocks"]}
-    for row in data["comparison"]:
-        values = {p["role"]: p["value_us"] for p in data["pooled"] if p["per_thousand"] == row["per_thousand"]}
-        if row["per_thousand"] not in (500, 990) or None in values.values() or len(values) < 2:
-            continue
-        name = "Median" if row["per_thousand"] == 500 else "99th percentile"
-        out.append(
-            f"{name} latency from the due time: {milliseconds(values['baseline'])} with {modes['baseline']}, "
-            f"{milliseconds(values['candidate'])} with {modes['candidate']}. {verdict(row)}"
-        )
-    return out
-
-
 def machine(data: dict[str, Any]) -> str:
     """How busy the machine was in the blocks, and what that means for the numbers; empty where it was not recorded."""
     if data["cpu_busy"] is None:
@@ -124,18 +106,6 @@ def machine(data: dict[str, Any]) -> str:
     if data["cpu_busy"] < SATURATED:
         return f"{text}."
     return f"{text}: it was saturated, and these latencies are its queues rather than a property of either mode."
-
-
-def verdict(row: dict[str, Any]) -> str:
-    """The comparison of one quantile in a sentence."""
-    if row["verdict"] == NOT_ENOUGH_SAMPLES:
-        return f"Ratio per pair of blocks: {NOT_ENOUGH_SAMPLES} in a block."
-    middle = (
-        f"Median ratio over {row['pairs']} pair{'' if row['pairs'] == 1 else 's'} of blocks: {ratio(row['median'])}"
-    )
-    if row["low"] is None:
-        return f"{middle}; {row['verdict']} for a verdict."
-    return f"{middle}, 95 % interval {ratio(row['low'])} to {ratio(row['high'])}: {row['verdict']}."
 
 
 def bench_findings(data: dict[str, Any]) -> list[str]:
@@ -167,8 +137,9 @@ def _side_by_side(data: dict[str, Any], part: str, per_thousand: int) -> str:
     name = "Median" if per_thousand == 500 else "99th percentile"
     during = " while the fault lasts" if part == "fault" else ""
     told = [f"{values[role]} with {_label(data, role)}" for role in ("candidate", "baseline")]
-    span = NOT_ENOUGH if found["low"] is None else f"95 % interval {number(found['low'])} to {number(found['high'])}"
-    return f"{name} latency{during}: {told[0]}, {told[1]}; ratio {number(found['estimate'])}, {span}."
+    span = "" if found["low"] is None else f", 95 % interval {number(found['low'])} to {number(found['high'])}"
+    middle = number(found["estimate"])
+    return f"{name} latency{during}: {told[0]}, {told[1]}; ratio {middle}{span}: {found['verdict']}."
 
 
 def _goal(row: dict[str, Any], candidate: str) -> str:
@@ -179,12 +150,16 @@ def _goal(row: dict[str, Any], candidate: str) -> str:
 
 
 def bench_warnings(name: str, data: dict[str, Any]) -> list[str]:
-    """How many parts of blocks were left out, and the first reason."""
-    void, total = data["void"], len(data["blocks"])
-    if not void:
-        return []
-    first = void[0]["void"][0]
-    return [f"{name}: {len(void)} of {total} measured parts of blocks are void and left out; the first: {first}."]
+    """How many parts of blocks were left out, with the first reason; and whether the machine was saturated."""
+    void, total, out = data["void"], len(data["blocks"]), []
+    if void:
+        first = void[0]["void"][0]
+        out.append(
+            f"{name}: {len(void)} of {total} measured parts of blocks are void and left out; the first: {first}."
+        )
+    if data["cpu_busy"] is not None and data["cpu_busy"] >= SATURATED:
+        out.append(f"{name}: {machine(data)}")
+    return out
 
 
 def number(value: float | None) -> str:

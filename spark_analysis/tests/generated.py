@@ -140,25 +140,3 @@ def outage_run(path: Path, **changes: Any) -> Path:
     ]
     parts: dict[str, Any] = {"acks": rows, "reads": reads, "events": events, "metrics": metrics, "kind": "outage"}
     return folder(path, **{**parts, **changes})
-
-
-def latency_run(path: Path, pairs: int = 2, per_block: int = 12_000, gain: float = 0.8, cpu_busy: float = 0.5) -> Path:
-    """Blocks in ABBA order of two modes; the candidate's latencies are ``gain`` times the baseline's."""
-    modes = {"baseline": ("stock acks=all min.insync.replicas=3", "s"), "candidate": ("rackspan racks=2", "r")}
-    rows, events, at, seq = [], [], 0, {"s": 0, "r": 0}
-    for block in range(2 * pairs):
-        pair = block // 2
-        role = ("baseline", "candidate")[(block + pair) % 2]
-        mode, producer = modes[role]
-        data = {"block": block, "pair": pair, "mode": mode, "role": role, "producer": producer}
-        # The first 100 records belong to the warm-up in front of the block; slow, they would show in every quantile.
-        for i in range(-100, per_block):
-            base = (1000 + i % 1000) * 1000 if i >= 0 else SECOND
-            latency = int(base * (gain if role == "candidate" else 1.0))
-            rows.append(ack(seq[producer], at + (100 + i) * MS, latency, producer=producer))
-            seq[producer] += 1
-        events.append(event(at + 100 * MS, "phase", "block", "begin", **data))
-        at += (per_block + 100) * MS
-        events.append(event(at, "phase", "block", "end", **data, cpu_busy=cpu_busy))
-        at += SECOND
-    return folder(path, acks=rows, events=events, kind="latency")

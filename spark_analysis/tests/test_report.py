@@ -17,7 +17,8 @@ from pyspark.sql import SparkSession
 
 from spark_analysis import cli
 from spark_analysis.report import words
-from spark_analysis.tests.generated import latency_run, outage_run
+from spark_analysis.tests.generated import outage_run
+from spark_analysis.tests.generated_bench import bench_run
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 _QUIET = (
@@ -35,7 +36,7 @@ _QUIET = (
 def report(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = tmp_path_factory.mktemp("report")
     bad = base / "not-a-run"
-    runs = [outage_run(base / "outage"), latency_run(base / "latency"), bad]
+    runs = [outage_run(base / "outage"), bench_run(base / "bench", rounds=2), bad]
     return cli.write_report(runs, base / "out").parent
 
 
@@ -95,15 +96,12 @@ def test_outcomes_add_up_to_what_was_sent(document: dict[str, Any]) -> None:
     assert sum(r["records"] for r in data["series"]["fates"]) == 1500
 
 
-def test_the_latency_comparison_has_the_planted_ratio_and_no_verdict_from_two_pairs(document: dict[str, Any]) -> None:
-    data = document["runs"][1]["latency"]
-    by_quantile = {row["per_thousand"]: row for row in data["comparison"]}
-    assert by_quantile[500]["median"] == pytest.approx(0.8, abs=0.002)
-    assert (by_quantile[500]["pairs"], by_quantile[500]["verdict"]) == (2, "not enough runs")
-    assert by_quantile[999]["verdict"] == "not enough samples"
-    assert {p["n"] for p in data["pooled"]} == {24_000}, "warm-up records must not count"
-    assert data["cpu_busy"] == 0.5 and document["warnings"] == []
-    assert [b["role"] for b in data["blocks"]] == ["baseline", "candidate", "candidate", "baseline"]
+def test_two_rounds_of_a_benchmark_carry_no_verdict(document: dict[str, Any]) -> None:
+    run = document["runs"][1]
+    row = next(r for r in run["bench"]["ratios"] if (r["role"], r["per_thousand"]) == ("candidate", 500))
+    assert (row["rounds"], row["low"], row["verdict"]) == (2, None, "not enough runs")
+    assert run["findings"][0].endswith("not enough runs.") and run["findings"][0] in document["headline"]
+    assert run["bench"]["cpu_busy"] == 0.4 and document["warnings"] == []
 
 
 @pytest.mark.parametrize(("share", "text"), [(0.5, "50% busy in the median block."), (0.97, "it was saturated")])
@@ -113,8 +111,8 @@ def test_a_saturated_machine_is_told(share: float, text: str) -> None:
 
 def test_tables_are_written_beside_the_page(spark: SparkSession, report: Path, document: dict[str, Any]) -> None:
     assert spark.read.parquet(str(report / "tables/lost")).count() == 1
-    ratios = spark.read.parquet(str(report / "tables/pair_ratios")).collect()
-    assert len(ratios) == len(document["runs"][1]["latency"]["ratios"]) == 8
+    histogram = spark.read.parquet(str(report / "tables/bench_histogram")).collect()
+    assert sum(r["records"] for r in histogram) == sum(r["records"] for r in document["runs"][1]["bench"]["blocks"])
 
 
 def test_the_page_holds_the_numbers_of_the_document(html: str, document: dict[str, Any]) -> None:
@@ -122,7 +120,7 @@ def test_the_page_holds_the_numbers_of_the_document(html: str, document: dict[st
     for run in document["runs"]:
         assert all(sentence in text for sentence in run["findings"])
         assert run["run_id"] in text
-    for row in document["runs"][1]["latency"]["pooled"]:
+    for row in document["runs"][1]["bench"]["pooled"]:
         shown = "not enough samples" if row["value_us"] is None else f"{row['value_us'] / 1000:.2f} ms"
         assert shown in text
     assert "seed 7" in text and "kafka 4.3.1" in text and "kip-min-insync-racks" in text
@@ -140,7 +138,7 @@ def test_the_page_needs_nothing_from_outside(html: str) -> None:
 def test_pictures_follow_the_look_of_the_page(html: str) -> None:
     page = Text(html)
     pictures = [a for t, a in page.tags if t == "svg"]
-    assert len(pictures) == 3 and all(a.get("aria-label") for a in pictures)
+    assert len(pictures) == 4 and all(a.get("aria-label") for a in pictures)
     svg = "".join(re.findall(r"<svg.*?</svg>", html, flags=re.DOTALL))
     assert "var(--s0)" in svg and "#0505" not in svg and "#0101" not in svg
     ids = [a["id"] for _, a in page.tags if "id" in a]
@@ -150,7 +148,7 @@ def test_pictures_follow_the_look_of_the_page(html: str) -> None:
 
 def test_pictures_stand_alone_too(report: Path) -> None:
     files = sorted((report / "pictures").glob("*.svg"))
-    assert [f.name.rpartition("-")[2] for f in files] == ["blocks.svg", "nines.svg", "outage.svg"]
+    assert [f.name.rpartition("-")[2] for f in files] == ["blocks.svg", "nines.svg", "shift.svg", "outage.svg"]
     for file in files:
         used = set(re.findall(r"var\((--\w+)\)", file.read_text()))
         defined = set(re.findall(r"(--\w+):", file.read_text()))
@@ -191,4 +189,4 @@ def test_a_browser_draws_the_page_without_complaint(report: Path, tmp_path: Path
     dom = subprocess.run(
         [str(CHROMIUM), *_QUIET, profile, "--dump-dom", page], capture_output=True, text=True, timeout=120, check=True
     )
-    assert dom.stdout.count("<svg") == 3
+    assert dom.stdout.count("<svg") == 4
