@@ -136,7 +136,8 @@ class _Image:
         }
 
     def _span(self, brokers: list[int]) -> int:
-        return len({self._racks[b] for b in brokers if self._racks.get(b)})
+        """Distinct racks; brokers without broker.rack share one, as the broker counts."""
+        return len({self._racks[b] for b in brokers if b in self._racks})
 
     def _setting(self, topic: str, name: str) -> int:
         return int(self._settings.get((topic, name), self._settings.get((_CLUSTER_DEFAULT, name), "1")))

@@ -117,6 +117,13 @@ def one_replica_empty(h: Small, rng: random.Random) -> None:
 
 
 @brings("divergent-replicas")
+def one_replica_longer(h: Small, rng: random.Random) -> None:
+    node, end = rng.choice(_nodes(h)), _end(h)
+    h.replicas.append(_at(h, end - 1, node)[0] | {"offset": end})
+    h.end(node)["end_offset"] = end + 1
+
+
+@brings("divergent-replicas")
 def flipped_bit_in_one_replica(h: Small, rng: random.Random) -> None:
     _at(h, _acknowledged(h, rng)["offset"], rng.choice(_nodes(h)))[0]["value_crc"] ^= 1 << rng.randrange(32)
 

@@ -1,0 +1,95 @@
+"""The pure parts of a soak: schedules from seeds, the metadata log as a timeline, the table."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+from harness.services.timeline import timeline
+from harness.soak.campaign import Cycle, Soak
+from harness.soak.schedule import Fault, schedule
+
+_RACKS, _BROKERS, _CONTROLLERS = ["a", "b", "c"], ["a1", "b1", "c1"], ["ctrl-1"]
+
+
+def test_a_seed_replays_its_faults() -> None:
+    def drawn(seed: int) -> list[list[Fault]]:
+        return [schedule(seed, n, _RACKS, _BROKERS, _CONTROLLERS) for n in range(1, 40)]
+
+    assert drawn(1) == drawn(1)
+    assert drawn(1) != drawn(2)
+    # Written down: another Python, or another order of draws, must not replay other faults than the seed printed.
+    assert [f.kind for f in schedule(1, 1, _RACKS, _BROKERS, _CONTROLLERS)] == ["kill rack", "power_cut rack"]
+
+
+def test_every_kind_of_fault_comes_up_and_is_well_formed() -> None:
+    faults = [f for n in range(600) for f in schedule(7, n, _RACKS, _BROKERS, _CONTROLLERS)]
+    kinds = Counter(f.kind for f in faults)
+    assert len(kinds) == 19 and min(kinds.values()) > 5, kinds
+    for f in faults:
+        wanted = {"rack": _RACKS, "node": _BROKERS, "controller": _CONTROLLERS, "leader": [""], "all": [""]}[f.whom]
+        assert f.target in wanted and f.seconds > 0
+        assert (f.other in _RACKS and f.other != f.target) == (f.what == "cut_behind_pause")
+        assert f.tail == "none" or "cut" in f.what
+
+
+def record(offset: int, kind: str, **data: object) -> str:
+    told = json.dumps({"type": kind, "version": 0, "data": data})
+    return f"| offset: {offset} CreateTime: {1000 + offset} keySize: -1 valueSize: 1 headerKeys: [] payload: {told}"
+
+
+def test_the_metadata_log_becomes_a_timeline() -> None:
+    setting = {"resourceType": 2, "resourceName": "t", "name": "min.insync.racks"}
+    default = {"resourceType": 4, "resourceName": "", "name": "min.insync.replicas", "value": "2"}
+    part = {"partitionId": 0, "topicId": "T"}
+    lines = [
+        "Dumping 0.log",
+        record(1, "CONFIG_RECORD", **default),
+        record(2, "REGISTER_BROKER_RECORD", brokerId=1, rack="a"),
+        record(3, "REGISTER_BROKER_RECORD", brokerId=2, rack="b"),
+        record(4, "REGISTER_BROKER_RECORD", brokerId=3, rack="b"),
+        record(5, "TOPIC_RECORD", name="t", topicId="T"),
+        record(6, "TOPIC_RECORD", name="other", topicId="O"),
+        record(7, "CONFIG_RECORD", **setting, value="2"),
+        record(
+            8, "PARTITION_RECORD", **part, replicas=[1, 2, 3], isr=[1, 2, 3], leader=1, leaderEpoch=0, partitionEpoch=0
+        ),
+        record(9, "PARTITION_CHANGE_RECORD", partitionId=0, topicId="O", isr=[1]),
+        record(10, "PARTITION_CHANGE_RECORD", **part, isr=[2, 3], leader=2),
+        record(11, "PARTITION_CHANGE_RECORD", **part, isr=[], leader=-1, eligibleLeaderReplicas=[2]),
+        record(12, "PARTITION_CHANGE_RECORD", **part, isr=[2], leader=2, eligibleLeaderReplicas=[]),
+        record(13, "CONFIG_RECORD", **setting, value="1"),
+        record(14, "CONFIG_RECORD", **setting, value=None),
+        record(15, "REGISTER_BROKER_RECORD", brokerId=2, rack="c"),
+        record(16, "REMOVE_TOPIC_RECORD", topicId="T"),
+        record(17, "CONFIG_RECORD", **setting, value="3"),
+    ]
+    rows = timeline("\n".join(lines), {"t"})
+    names = ("metadata_offset", "leader", "leader_epoch", "partition_epoch", "isr", "elr", "isr_racks", "min_racks")
+    assert [tuple(row[name] for name in names) for row in rows] == [
+        (8, 1, 0, 0, "1,2,3", "", 2, 2),
+        (10, 2, 1, 1, "2,3", "", 1, 2),
+        (11, -1, 2, 2, "", "2", 0, 2),
+        (12, 2, 3, 3, "2", "", 1, 2),
+        (13, 2, 3, 3, "2", "", 1, 1),
+        (14, 2, 3, 3, "2", "", 1, 1),
+        (15, 2, 3, 3, "2", "", 1, 1),
+    ]
+    assert {row["min_replicas"] for row in rows} == {2} and rows[-1]["replica_racks"] == 3
+    assert rows[0]["t_ns"] == 1008 * 1_000_000
+
+
+def test_a_soak_is_a_table() -> None:
+    totals = {"sent": 10, "acknowledged": 8, "refused": 1, "unknown": 1, "longest_silence_ms": 2100}
+    good = {"verdict": "ok", "counts": {}, "totals": totals}
+    bad = {"verdict": "anomalies", "counts": {"lost-write": 3}, "totals": totals | {"longest_silence_ms": 50}}
+    soak = Soak(5, "rackspan", [Cycle(1, "r1", [Fault("power_cut", "rack", "a", 2.0, "torn")], good)])
+    assert soak.good
+    soak.cycles.append(Cycle(2, "r2", [Fault("cut_behind_pause", "rack", "a", 2.0, "none", "b")], bad))
+    assert not soak.good
+    assert soak.table().splitlines()[2:5] == [
+        "| 1 | power cut rack a (torn tail) | 10 | 8 | 1 | 1 | 0 | 2.1 s |",
+        "| 2 | rack b frozen, power cut of rack a | 10 | 8 | 1 | 1 | 3 | 0.1 s |",
+        "| all | | 20 | 16 | 2 | 2 | 3 | 2.1 s |",
+    ]
+    assert soak.table().endswith("Faults by kind: cut_behind_pause rack 1, power_cut rack 1.")
