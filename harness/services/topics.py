@@ -16,6 +16,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it exports 
 )
 
 from harness.results import RunFolder
+from harness.wait import wait_for
 
 SECONDS = 60.0
 MIN_RACKS = "min.insync.racks"
@@ -65,7 +66,13 @@ class Topics:
         self._alter(ConfigResource(ResourceType.BROKER, str(broker)), name, str(value))
 
     def config(self, topic: str) -> Mapping[str, ConfigEntry]:
-        """The settings of a topic in force, with their synonyms."""
+        """The settings of a topic in force, with their synonyms; a broker that does not know it yet is asked again.
+
+        Raises WaitTimeout.
+        """
+        return wait_for(f"the settings of {topic}", lambda: self._config(topic), 20)
+
+    def _config(self, topic: str) -> Mapping[str, ConfigEntry]:
         resource = ConfigResource(ResourceType.TOPIC, topic)
         client = self._client()
         answer = client.describe_configs([resource], request_timeout=self._seconds)
