@@ -164,7 +164,7 @@ class KafkaCluster:
         with self._alone(self.name):
             self._reload()
             self._want(chosen, "running")
-            if self.state.phase == "kept":
+            if not self.backend.stands():
                 self._make_network()
                 self.backend.let_go()
             self._start(chosen, seconds)
@@ -231,7 +231,9 @@ class KafkaCluster:
             except RackspanError as e:
                 silence = f"{e.what}: {e.seen}"
         nodes = [self._node_status(n) for n in self._by_name().values()]
-        return summarize(self.state, self.bootstrap, nodes, seen, silence, str(self.folder))
+        return summarize(
+            self.state, self.bootstrap, nodes, seen, silence, str(self.folder), self.backend.faults(self.plan)
+        )
 
     def node_states(self, names: Iterable[str]) -> dict[str, str]:
         """State of nodes as their processes tell, by name."""

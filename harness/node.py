@@ -130,7 +130,7 @@ class KafkaNode:
     def last_error(self) -> str:
         """The last error in what the node wrote, else its last line; "" if it wrote nothing."""
         for path in (self.console_file, f"{self.logs_dir}/server.log"):
-            error = last_error(self.host.shell(f"tail -n 400 -- '{path}' 2>/dev/null").out)
+            error = last_error(self.host.tail(path))
             if error:
                 return error
         return ""

@@ -57,11 +57,20 @@ class ClusterStatus:
 
 
 def summarize(
-    state: State, bootstrap: str, nodes: Sequence[NodeStatus], view: View | None, silence: str, folder: str = ""
+    state: State,
+    bootstrap: str,
+    nodes: Sequence[NodeStatus],
+    view: View | None,
+    silence: str,
+    folder: str = "",
+    faults: Sequence[str] = (),
 ) -> ClusterStatus:
-    """Joins processes and view. A running broker that the cluster does not count in is `unreachable`."""
+    """Joins processes, view and faults of the network. A running broker that the cluster does not count in is
+    `unreachable`.
+    """
     rows = tuple(_with_view(n, view) for n in nodes)
-    reasons = [f"{n.node} is {n.state}" for n in rows if n.state != "running"]
+    reasons = [*faults]
+    reasons += [f"{n.node} is {n.state}" for n in rows if n.state != "running"]
     if view is None:
         reasons.append(silence or "no broker runs")
     else:

@@ -114,6 +114,10 @@ class Host(ABC):
         """The text of a file; "" if there is none."""
         return self.shell(f"cat -- {shlex.quote(path)} 2>/dev/null").out
 
+    def tail(self, path: str, lines: int = 400) -> str:
+        """The last lines of a text file; "" if there is none."""
+        return self.shell(f"tail -n {lines} -- {shlex.quote(path)} 2>/dev/null").out
+
     def remove(self, path: str) -> None:
         """Removes a file or folder below the host's root; none there is success."""
         if not path.startswith(self.root.rstrip("/") + "/"):
@@ -193,6 +197,14 @@ class Backend(ABC):
         that ends, unless it is let go.
         """
         self.enter()
+
+    def stands(self) -> bool:
+        """Whether there is what `bring_up` makes."""
+        return True
+
+    def faults(self, plan: Plan) -> list[str]:
+        """What is broken on purpose in the network of the hosts, in words."""
+        return []
 
     def let_go(self) -> None:  # noqa: B027  # not every back end can tie hosts to a process
         """From now on the hosts outlive this process."""

@@ -63,6 +63,10 @@ class LocalHost(Host):
         except (FileNotFoundError, ProcessLookupError, NotADirectoryError):
             return ""
 
+    def tail(self, path: str, lines: int = 400) -> str:
+        done = subprocess.run(["tail", "-n", str(lines), "--", path], capture_output=True, text=True, errors="replace")
+        return done.stdout
+
     def signal(self, process: Process, number: signal.Signals) -> bool:
         if self.state(process) is ProcessState.GONE:
             return False

@@ -26,6 +26,7 @@ from harness.wait import Pending, wait_for
 
 OWNER = "RACKSPAN_NETWORK_OF"  # environment variable of a keeper: the cluster's folder
 _lifelines: dict[Path, int] = {}  # our ends of the lifelines of clusters that end with this process
+_entered: dict[Path, tuple[int, int]] = {}  # networks that this process went to
 _children: dict[Path, subprocess.Popen[bytes]] = {}
 
 
@@ -79,6 +80,12 @@ class NetnsBackend(Backend):
             self._start(plan)
         self.enter()
 
+    def stands(self) -> bool:
+        return self._alive() is not None
+
+    def faults(self, plan: Plan) -> list[str]:
+        return self.links(plan).faults() if self.stands() else []
+
     def let_go(self) -> None:
         """From now on the cluster outlives this process."""
         lifeline = _lifelines.pop(self.folder, None)
@@ -93,6 +100,7 @@ class NetnsBackend(Backend):
         try:
             namespaces.become_capable(f"/proc/{process.pid}/ns/user")
             namespaces.enter_network(f"/proc/{process.pid}/ns/net")
+            _entered[self.folder] = namespaces.network()
         except OSError as e:
             raise environment_error(
                 "cannot enter the network of the cluster",
@@ -102,8 +110,7 @@ class NetnsBackend(Backend):
 
     def take_down(self) -> None:
         """Ends the network and every process on its hosts; none there is success. Raises WaitTimeout."""
-        found = self._alive()
-        if found is not None and namespaces.inside(f"/proc/{found[0].pid}/ns/net"):
+        if _entered.pop(self.folder, None) == namespaces.network():
             with contextlib.suppress(RackspanError):  # an ordinary user has to stay
                 namespaces.leave_network()
         lifeline = _lifelines.pop(self.folder, None)
@@ -200,7 +207,7 @@ class NetnsBackend(Backend):
             raise RackspanError(
                 f"the hosts of cluster {self.folder.name!r} are gone",
                 seen="the process that held their network has ended, and all nodes with it",
-                do=f"remove it with `rackspan down {self.folder.name}`",
+                do=f"`rackspan start all --cluster {self.folder.name}`, or remove it with `rackspan down`",
             )
         return found
 

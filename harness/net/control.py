@@ -121,6 +121,19 @@ class Links:
 
         self._change(whole)
 
+    def faults(self) -> list[str]:
+        """What differs from the spec, in words."""
+        state, declared = self.state, declared_links(self._plan)
+        words = [f"{node} is off the network" for node in state.unplugged]
+        for one, other in state.pairs():
+            cuts = [pair for pair in ((one, other), (other, one)) if pair in state.cuts]
+            if cuts:
+                words.append(f"{one}-{other} is cut" if len(cuts) == 2 else f"{cuts[0][0]} to {cuts[0][1]} is cut")
+            link, asked = state.link(one, other), declared.get(f"{one}-{other}", Link())  # type: ignore[call-arg]
+            if link != asked:
+                words.append(f"{one}-{other} has {link}, not {asked}")
+        return words
+
     def measure(self, samples: int = 25) -> list[LinkSeen]:
         """Round-trip times of all pairs of racks that have nodes and are not cut, measured from host to host."""
         state = self.state

@@ -49,6 +49,14 @@ class Link(BaseModel):
         """Whether nothing is to be done to its packets."""
         return self.ms == 0 and milliseconds(self.jitter) == 0 and share(self.loss) == 0
 
+    def __str__(self) -> str:
+        more = [
+            f"{name} {value}"
+            for name, value in (("jitter", self.jitter), ("loss", self.loss))
+            if value not in ("0ms", "0%")
+        ]
+        return ", ".join([self.rtt, *more])
+
     def one_way(self) -> tuple[int, int, float]:
         """Delay and jitter of one direction in ns, and the share of packets lost."""
         return round(self.ms * 5e5), round(milliseconds(self.jitter) * 5e5), share(self.loss)
