@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
+import static io.rackspan.cluster.LeaderFixture.now;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -45,7 +46,7 @@ final class AcksAllScopeTest {
         broker.fetch(partition, 2, end);
         boolean enough = answer.isDone();
         broker.fetch(partition, 3, end);
-        assertEquals(Errors.NONE, answer.join().get(tp).error);
+        assertEquals(Errors.NONE, now(answer).get(tp).error);
         assertEquals(0, partition.ackQuorum().waiting());
         return enough;
     }

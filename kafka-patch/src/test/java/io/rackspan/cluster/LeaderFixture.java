@@ -74,6 +74,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.BoxedUnit;
 
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.mockito.Mockito.mock;
 
 /**
@@ -91,6 +92,9 @@ final class LeaderFixture implements AutoCloseable {
     final TestUtils.MockAlterPartitionManager alterPartition = TestUtils.createAlterIsrManager();
     final ReplicaManager replicas;
     final List<Throwable> faults = new CopyOnWriteArrayList<>();
+
+    /** Runs in each request after its append. */
+    Runnable afterAppend = () -> { };
 
     private final Uuid topicId = Uuid.randomUuid();
     private final Metrics metrics = new Metrics();
@@ -297,9 +301,18 @@ final class LeaderFixture implements AutoCloseable {
                     faults.add(new AssertionError("answered twice: " + answers));
                 return BoxedUnit.UNIT;
             },
-            stats -> BoxedUnit.UNIT, RequestLocal.noCaching(), scala.collection.immutable.Map$.MODULE$.empty(), (short) -1);
+            stats -> {
+                afterAppend.run();
+                return BoxedUnit.UNIT;
+            }, RequestLocal.noCaching(), scala.collection.immutable.Map$.MODULE$.empty(), (short) -1);
         replicas.defaultActionQueue().tryCompleteActions();
         return answer;
+    }
+
+    /** The answer of a request that has no reason to wait any longer. */
+    static <T> T now(CompletableFuture<T> answer) {
+        assertTrue(answer.isDone(), "the request should have been answered");
+        return answer.join();
     }
 
     /** A follower fetches from this offset, which says that it holds everything below. */

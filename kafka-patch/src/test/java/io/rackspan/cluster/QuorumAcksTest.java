@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
+import static io.rackspan.cluster.LeaderFixture.now;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -40,11 +41,6 @@ final class QuorumAcksTest {
         assertEquals(List.of(), broker.faults);
     }
 
-    private static PartitionResponse now(CompletableFuture<PartitionResponse> answer) {
-        assertTrue(answer.isDone(), "the request should have been answered");
-        return answer.join();
-    }
-
     @Test
     void answeredByTheFirstFollowerInAnotherRack() {
         Partition partition = broker.lead(ALL, TWO_IN_TWO);
@@ -54,7 +50,7 @@ final class QuorumAcksTest {
         assertEquals(1, partition.ackQuorum().waiting());
         broker.fetch(3, 1);
         assertEquals(Errors.NONE, now(answer).error);
-        assertEquals(0, answer.join().baseOffset);
+        assertEquals(0, now(answer).baseOffset);
         assertEquals(0, broker.highWatermark(), "replica 4 has not got it");
         assertEquals(0, partition.ackQuorum().waiting());
     }
@@ -134,7 +130,7 @@ final class QuorumAcksTest {
         assertFalse(answer.isDone(), "what happens to the first concerns it no more");
         broker.fetch(second, 4, 1);
         assertTrue(answer.isDone());
-        answer.join().values().forEach(response -> assertEquals(Errors.NONE, response.error));
+        now(answer).values().forEach(response -> assertEquals(Errors.NONE, response.error));
         assertEquals(0, second.ackQuorum().waiting());
     }
 
@@ -147,8 +143,8 @@ final class QuorumAcksTest {
         broker.controllerChangesIsr(List.of(1, 2));
         assertFalse(answer.isDone());
         broker.fetch(second, 3, 1);
-        assertEquals(Errors.NOT_ENOUGH_RACKS_AFTER_APPEND, answer.join().get(first.topicPartition()).error);
-        assertEquals(Errors.NONE, answer.join().get(second.topicPartition()).error);
+        assertEquals(Errors.NOT_ENOUGH_RACKS_AFTER_APPEND, now(answer).get(first.topicPartition()).error);
+        assertEquals(Errors.NONE, now(answer).get(second.topicPartition()).error);
     }
 
     @Test

@@ -20,8 +20,10 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
+import static io.rackspan.cluster.LeaderFixture.now;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 /** How a waiting request with acks=min.insync.replicas ends other than well: at once, once, and with nothing left behind. */
@@ -53,8 +55,7 @@ final class QuorumEndingsTest {
     }
 
     private PartitionResponse ended() {
-        assertTrue(answer.isDone(), "the request should have ended");
-        return answer.join();
+        return now(answer);
     }
 
     @Test
@@ -131,7 +132,7 @@ final class QuorumEndingsTest {
         waiter.release();
         CompletableFuture<PartitionResponse> next = broker.produce(-2);
         broker.fetch(3, 2);
-        assertEquals(Errors.NONE, next.join().error);
+        assertEquals(Errors.NONE, now(next).error);
     }
 
     @Test
@@ -157,6 +158,17 @@ final class QuorumEndingsTest {
         assertEquals(Errors.NONE, ended().error);
     }
 
+    @Test
+    void anErrorOfTheBrokerBetweenAppendAndAnswer() {
+        broker.afterAppend = () -> {
+            throw new IllegalStateException("broken");
+        };
+        assertThrows(IllegalStateException.class, () -> broker.produce(-2));
+        assertEquals(1, partition.ackQuorum().waiting(), "only the other request waits");
+        broker.fetch(3, 1);
+        assertEquals(Errors.NONE, ended().error);
+    }
+
     /** A fetch that read the log in one epoch may come to be noted in the next; the follower may have truncated since. */
     @Test
     void whatAFetchOfAnEarlierEpochSaysIsDropped() throws Exception {
@@ -178,7 +190,7 @@ final class QuorumEndingsTest {
                 broker.produce(-2);
             broker.controllerChangesIsr(List.of(1));
             for (int i = 0; i < 100; i++)
-                assertEquals(Errors.NOT_ENOUGH_REPLICAS, broker.produce(-2).join().error);
+                assertEquals(Errors.NOT_ENOUGH_REPLICAS, now(broker.produce(-2)).error);
             List<LogCaptureAppender.Event> lines = log.getEvents().stream()
                 .filter(e -> e.getMessage().contains("min.insync.replicas is 2") || e.getMessage().contains("Error processing append")).toList();
             assertEquals(1, lines.size(), "lines: " + lines.stream().map(LogCaptureAppender.Event::getMessage).toList());

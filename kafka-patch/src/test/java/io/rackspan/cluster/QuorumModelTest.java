@@ -21,6 +21,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
+import static io.rackspan.cluster.LeaderFixture.now;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 /**
@@ -55,7 +56,7 @@ final class QuorumModelTest {
             }
             broker.publish(broker.electing(-1));
             for (Pending request : pending)
-                assertEquals(Errors.NOT_LEADER_OR_FOLLOWER, request.answer.join().error, this::told);
+                assertEquals(Errors.NOT_LEADER_OR_FOLLOWER, now(request.answer).error, this::told);
             assertEquals(0, partition.ackQuorum().waiting());
             assertEquals(List.of(), broker.faults);
         }
@@ -72,7 +73,7 @@ final class QuorumModelTest {
                 if (refusal == Errors.NONE)
                     pending.add(new Pending(required, answer));
                 else
-                    assertEquals(refusal, answer.join().error, this::told);
+                    assertEquals(refusal, now(answer).error, this::told);
             }
             case 3 -> {
                 history.add("produce acks=1");
@@ -131,7 +132,7 @@ final class QuorumModelTest {
             boolean ends = refusal != Errors.NONE || isHeld(request.requiredOffset);
             assertEquals(ends, request.answer.isDone(), () -> "request for " + request.requiredOffset + ": " + told());
             if (ends) {
-                assertEquals(refusal, request.answer.join().error, this::told);
+                assertEquals(refusal, now(request.answer).error, this::told);
                 i.remove();
             }
         }
