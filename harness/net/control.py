@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 KEEPER, LINKS, APPLIED = "keeper.json", "links.json", "links.applied"
 TOLERANCE = 0.10
 _PROBE = str(Path(__file__).with_name("probe.py"))
+_GOOD = 0.04  # not worth another round
 _ROUNDS = 8
+_MOST_EARLY_NS = 250_000
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class LinkSeen:
 
     racks: str
     asked_ms: float
+    p25_ms: float | None
     p50_ms: float | None
     p90_ms: float | None
     p99_ms: float | None
@@ -152,19 +155,24 @@ class Links:
         Raises RackspanError (exit code 4): a machine that cannot hold the delays must not give numbers.
         """
         best: list[LinkSeen] = []
-        for _ in range(rounds):
+        early = self.state.early_ns
+        for number in range(rounds):
             seen = self.measure(samples)
-            if not best or max(s.off for s in seen) < max(s.off for s in best):
-                best = seen
-            if all(s.off <= TOLERANCE for s in seen):
-                return seen
-            self._adjust(seen)
+            if not best or _worst(seen) < _worst(best):
+                best, early = seen, self.state.early_ns
+            if _worst(best) <= _GOOD or (number >= 2 and _worst(best) <= TOLERANCE):
+                break
+            self._let_go_earlier(self.state.early_ns + _late(seen))
+        if self.state.early_ns != early:
+            self._let_go_earlier(early)
         wrong = [str(s) for s in best if s.off > TOLERANCE]
-        raise environment_error(
-            "the delays between racks are not what was asked for",
-            seen=f"{', '.join(wrong)} at best in {rounds} rounds of {samples} samples",
-            do="give the machine less other work, or ask for longer delays",
-        )
+        if wrong:
+            raise environment_error(
+                "the delays between racks are not what was asked for",
+                seen=f"{', '.join(wrong)} at best in {rounds} rounds of {samples} samples",
+                do="give the machine less other work, or ask for longer delays",
+            )
+        return best
 
     def write(self) -> None:
         """The links file of a cluster that has no keeper yet."""
@@ -188,15 +196,11 @@ class Links:
 
         wait_for("the links to be set", applied, 30, every=0.01, at_once=_NotApplied)
 
-    def _adjust(self, seen: Sequence[LinkSeen]) -> None:
-        """Lets packets go earlier (or later) by what the medians were late on average: each passes the queue twice."""
-        late = [s.p50_ms - s.asked_ms for s in seen if s.asked_ms and s.p50_ms is not None]
-        if not late:
-            return
-        step = round(statistics.median(late) * 5e5)
+    def _let_go_earlier(self, ns: int) -> None:
+        """By how much packets go before they are due, to make up for a machine that wakes late."""
 
         def earlier(state: LinkState) -> None:
-            state.early_ns = max(0, min(500_000, state.early_ns + step))
+            state.early_ns = max(0, min(_MOST_EARLY_NS, ns))
 
         self._change(earlier)
 
@@ -244,9 +248,21 @@ def declared_links(plan: Plan) -> dict[str, Link]:
     return resolve(plan.spec.links, list(plan.spec.racks))
 
 
+def _worst(seen: Sequence[LinkSeen]) -> float:
+    return max((s.off for s in seen), default=0.0)
+
+
+def _late(seen: Sequence[LinkSeen]) -> int:
+    """By how many ns packets come late each way, for as much of it as is always so: a busy machine's bad moments cannot
+    be made up for.
+    """
+    late = [s.p25_ms - s.asked_ms for s in seen if s.asked_ms and s.p25_ms is not None]
+    return round(statistics.median(late) * 5e5) if late else 0
+
+
 def _seen(racks: str, asked: float, times: Sequence[int]) -> LinkSeen:
     back = sorted(t / 1000 for t in times if t >= 0)
     if not back:
-        return LinkSeen(racks, asked, None, None, None, len(times))
-    p50, p90, p99 = (back[min(len(back) - 1, round(q * (len(back) - 1)))] for q in (0.5, 0.9, 0.99))
-    return LinkSeen(racks, asked, p50, p90, p99, len(times))
+        return LinkSeen(racks, asked, None, None, None, None, len(times))
+    p25, p50, p90, p99 = (back[round(q * (len(back) - 1))] for q in (0.25, 0.5, 0.9, 0.99))
+    return LinkSeen(racks, asked, p25, p50, p90, p99, len(times))
