@@ -13,8 +13,9 @@ from harness.cli.output import Ticks, err, out
 from harness.errors import Exit
 from harness.home import project_root
 from harness.soak.campaign import run_soak
-from harness.soak.control import HEAP
 from harness.spec import parse
+
+HEAP = {"broker": "256m", "controller": "128m"}
 
 
 def soak(

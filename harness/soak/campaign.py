@@ -106,7 +106,7 @@ def run_soak(
         for number in range(first, first + cycles):
             faults = faults_of(cluster, seed, number)
             progress.note(f"cycle {number} of seed {seed}: {', then '.join(map(_words, faults))}")
-            run = _cycle(runs, cluster, number, faults, seed=seed, rate=rate, min_racks=min_racks, progress=progress)
+            run = play(runs, cluster, number, faults, seed=seed, rate=rate, min_racks=min_racks, progress=progress)
             with progress.step(f"cycle {number} judged") as seen:
                 verdict = judge.verdict(run)
                 seen(verdict["verdict"])
@@ -135,17 +135,24 @@ def write(soak: Soak, out: Path) -> None:
         aside.replace(out / name)
 
 
-def _cycle(
+def play(
     runs: Path,
     cluster: KafkaCluster,
     number: int,
     faults: Sequence[Fault],
     *,
     seed: int,
-    rate: float,
     min_racks: int,
-    progress: Progress,
+    min_replicas: int = 2,
+    rate: float = 100,
+    progress: Progress | None = None,
 ) -> Path:
+    """One cycle with these faults, one after another, on a topic with a partition led by each broker; its run folder.
+
+    Raises RackspanError.
+    """
+    progress = progress or Progress()
+
     def story(stage: Stage) -> None:
         for fault in faults:
             with progress.step(_words(fault)):
@@ -159,6 +166,7 @@ def _cycle(
         seed=seed,
         assignment=assignment(cluster.plan.brokers),
         min_racks=min_racks,
+        min_replicas=min_replicas,
         rate=rate,
         told={"cycle": number, "faults": [f.plain() for f in faults]},
         progress=progress,

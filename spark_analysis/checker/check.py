@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from spark_analysis.checker import logs, reads, timeline, writes
 from spark_analysis.checker.anomalies import NAMES
 from spark_analysis.checker.history import History, faults
+from spark_analysis.session import SMALL_BYTES
 
 OK, ANOMALIES, UNKNOWN = "ok", "anomalies", "unknown"
 SHOWN = 20  # anomalies of one kind whose whole history is told
@@ -98,9 +99,14 @@ def check(history: History, min_racks: int | None = None) -> Verdict:
 
 
 def cached(history: History) -> History:
-    """The same with its tables kept, since every rule reads them."""
+    """The same with its tables kept, since every rule reads them; those of a small run as one partition each.
+
+    A run folder has a file for each replica, and a task for each file takes longer than its few records.
+    """
+    small = sum(f.stat().st_size for f in history.path.glob("*/*.parquet")) < SMALL_BYTES
     names = ("acks", "replicas", "partitions", "polls", "watermarks")
-    return history.changed(**{name: getattr(history, name).cache() for name in names})
+    tables = {name: getattr(history, name) for name in names}
+    return history.changed(**{name: (t.coalesce(1) if small else t).cache() for name, t in tables.items()})
 
 
 def totals(history: History) -> dict[str, int]:

@@ -1,0 +1,53 @@
+"""What the checker is for: acknowledged records that a power cut takes, and clusters that it takes none from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from harness.services.logs import Allowed
+from harness.soak.campaign import play
+from harness.soak.control import run_control
+from harness.soak.judge import Judge
+from harness.soak.schedule import Fault
+from system_tests.lib import expect
+from system_tests.lib.base import RackTest
+
+# The controller is alone in rack c: it must outlive both others.
+RACKS = "c:0,a:2,b:2"
+SEED = 1
+
+TORN = Allowed(
+    r"Error processing (append|fetch).*operation on partition ",
+    "while leaders change and logs are cut, requests fail that the test does not look at",
+)
+
+
+class Durability(RackTest):
+    """Racks that lose their power; every replica is read from start to end, and judged."""
+
+    def test_unprotected_racks_lose_records(self) -> None:
+        """The positive control: without min.insync.racks the story loses records, and the checker lists them."""
+        with self.racks(self.spec(RACKS, distribution="stock"), [expect.REPLICAS_REFUSED, TORN]) as kafka:
+            run = run_control(self.folder / "runs", kafka.kafka, seed=SEED, min_racks=0)
+        verdict = self.judge([run])[0]
+        assert verdict["verdict"] == "anomalies", verdict
+        assert verdict["counts"]["lost-write"] > 0 and verdict["totals"]["refused"] == 0, verdict
+
+    def test_protected_racks_refuse_and_lose_nothing(self) -> None:
+        """The same story and seed where both thresholds hold: refused instead, none lost; a seeded cycle after it."""
+        faults = [Fault("power_cut", "leader", "", 2.0, "torn")]
+        with self.racks(self.spec(RACKS), [expect.REPLICAS_REFUSED, TORN]) as kafka:
+            # Two brokers share a rack: min.insync.replicas 3 keeps those of the other electable (docs/durability.md).
+            control = run_control(self.folder / "runs", kafka.kafka, seed=SEED, min_racks=2, min_replicas=3)
+            cycle = play(self.folder / "runs", kafka.kafka, 1, faults, seed=SEED, min_racks=2, min_replicas=3)
+        verdicts = self.judge([control, cycle])
+        for verdict in verdicts:
+            assert verdict["verdict"] == "ok", verdict
+            assert verdict["totals"]["acknowledged"] > 200, verdict
+        assert verdicts[0]["totals"]["refused"] > 0, verdicts[0]
+
+    def judge(self, runs: list[Path]) -> list[dict[str, Any]]:
+        """The checker's verdicts; its page is left in the test's folder."""
+        with Judge(self.folder / "check") as judge:
+            return [judge.verdict(run) for run in runs]
