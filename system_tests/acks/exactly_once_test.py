@@ -9,7 +9,7 @@ from system_tests.lib.base import RackTest
 
 AGAIN = Allowed(
     r"Error processing append operation on partition ",
-    "Kafka logs a batch as an error that overtakes one which must be sent again; the producer sends both again, in order",
+    "a batch that overtakes one to be sent again is refused, and logged so; the producer sends both again, in order",
 )
 
 
