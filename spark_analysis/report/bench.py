@@ -40,8 +40,8 @@ def section(spark: SparkSession, run: Run) -> Section | None:
     histogram = bench.histogram(acked, bench.BLOCK)
     outcomes = latency.outcomes(inside, ["run", "mode", "role", "part"])
     known = [b["cpu_busy"] for b in found if b["cpu_busy"] is not None]
-    measured = _measured(rows(per_block), rows(pooled), rows(histogram))
-    by_role = ["role", "part", "per_thousand"]
+    in_blocks, together = _sorted(per_block, "block", "part"), _sorted(pooled, "role", "part")
+    measured = _measured(in_blocks, together, rows(histogram))
     data: dict[str, Any] = {
         "workload": spec,
         "backend": run.manifest["spec"]["backend"],
@@ -50,9 +50,9 @@ def section(spark: SparkSession, run: Run) -> Section | None:
         "blocks": found,
         "void": [b for b in found if b["void"]],
         "cpu_busy": median(known) if known else None,
-        "pooled": [_with_interval(row, measured) for row in rows(pooled.drop("run").orderBy(*by_role))],
-        "per_block": rows(per_block.drop("run").orderBy("block", "part", "per_thousand")),
-        "curve": rows(curve.where(F.col("value_us").isNotNull()).drop("run").orderBy(*by_role)),
+        "pooled": [_with_interval(row, measured) for row in together],
+        "per_block": in_blocks,
+        "curve": [r for r in _sorted(curve, "role", "part") if r["value_us"] is not None],
         "outcomes": rows(outcomes.drop("run").orderBy("part", "role", F.desc("records"))),
         "ratios": _ratios(spec["modes"], measured),
     }
@@ -64,6 +64,12 @@ def section(spark: SparkSession, run: Run) -> Section | None:
     data["fault"] = _fault(spark, run, spec, windows, acked) if spec["fault"] else None
     data["goals"] = verdicts.goals(data, measured)
     return Section(data, tables)
+
+
+def _sorted(quantiles: DataFrame, *by: str) -> list[dict[str, Any]]:
+    """Rows of quantiles, collected once."""
+    found = rows(quantiles.drop("run"))
+    return sorted(found, key=lambda r: (*(r[name] for name in by), r["per_thousand"]))
 
 
 def _judge_blocks(

@@ -78,25 +78,19 @@ def test_without_delays_the_distances_are_not_judged(spark: SparkSession, tmp_pa
 
 def test_p4_one_follower_frozen(spark: SparkSession, tmp_path: Path) -> None:
     fault = {"how": "pause", "target": "c1", "seconds": 2.5, "recover": 0.0}
-    data = measured(spark, tmp_path / "run", fault=fault)
+    data = measured(spark, tmp_path / "run", rounds=7, fault=fault, void={(1, "baseline"): {"isr": 2}})
+    (void,) = data["void"]
+    assert (void["role"], void["part"], void["pair"]) == ("baseline", "fault", 0)
+    assert void["void"] == ["the frozen follower left the in-sync set: 2 in sync at the end"]
     first, second = data["goals"]
     assert first["verdict"] == "not enough runs" and "p99.9 needs 100,000 records" in first["note"]
     assert first["estimate"] == pytest.approx(1) and "p90 is shown instead" in first["note"]
     # The first record of the fault waits for its whole 2.5 s and 50 ms; the candidate's longest is 1.249 + 0.1 ms.
     assert second["estimate"] == pytest.approx(1.349 / 2550, rel=0.001)
-    assert second["verdict"] == "meets the goal"
+    assert (second["rounds"], second["verdict"]) == (6, "meets the goal"), "the void round does not count"
     line = data["fault"]["timeline"]
-    assert line["round"] == 0 and line["fault_s"] == 2.5
+    assert line["round"] == 1 and line["fault_s"] == 2.5
     assert max(p["max_us"] for p in line["points"] if p["role"] == "baseline") == pytest.approx(2_550_000)
-
-
-def test_a_frozen_follower_that_left_the_in_sync_set_makes_the_part_void(spark: SparkSession, tmp_path: Path) -> None:
-    fault = {"how": "pause", "target": "c1", "seconds": 2.5, "recover": 0.0}
-    data = measured(spark, tmp_path / "run", fault=fault, void={(1, "baseline"): {"isr": 2}})
-    (void,) = data["void"]
-    assert (void["role"], void["part"]) == ("baseline", "fault")
-    assert void["void"] == ["the frozen follower left the in-sync set: 2 in sync at the end"]
-    assert goal(data, "P4", 1)["verdict"] == "not enough runs", "five rounds are left"
 
 
 def test_p5_a_rack_of_followers_killed(spark: SparkSession, tmp_path: Path) -> None:
@@ -107,30 +101,28 @@ def test_p5_a_rack_of_followers_killed(spark: SparkSession, tmp_path: Path) -> N
     assert row["verdict"] == "meets the goal"
 
 
-@pytest.mark.parametrize(
-    ("seen", "why"),
-    [
-        ({"cpu_busy": 0.95}, "the processors were 95% busy"),
-        ({"steal": 0.2}, "20% of the processors' time was taken away"),
-        ({"rtt_off": 0.3}, "round-trip times between racks were off by up to 30%"),
-    ],
-)
-def test_a_block_beyond_a_limit_is_void(spark: SparkSession, tmp_path: Path, seen: dict[str, float], why: str) -> None:
-    data = measured(spark, tmp_path / "run", rounds=2, void={(0, "candidate"): seen})
-    assert [(b["block"], b["void"]) for b in data["void"]] == [(0, [why])]
-    assert next(r["n"] for r in data["pooled"] if r["role"] == "candidate") == 250
-
-
-def test_a_late_load_client_is_void_and_the_page_says_why(spark: SparkSession, tmp_path: Path) -> None:
-    run = ingest.read_run(spark, bench_run(tmp_path / "run", rounds=2, late=(1, "baseline")))
+def test_blocks_beyond_a_limit_are_void_and_the_page_says_why(spark: SparkSession, tmp_path: Path) -> None:
+    void: dict[tuple[int, str], dict[str, Any]] = {
+        (0, "candidate"): {"cpu_busy": 0.95},
+        (2, "control"): {"steal": 0.2},
+        (5, "control"): {"rtt_off": 0.3},
+    }
+    run = ingest.read_run(spark, bench_run(tmp_path / "run", rounds=2, void=void, late=(1, "baseline")))
     made, tables = document.build(spark, [run], [], lambda text: None)
-    assert made["runs"][0]["warnings"] == [
-        "run: 1 of 8 measured parts of blocks are void and left out; the first: the load client was late: send lag "
-        "p99 20.0 ms."
+    shown = made["runs"][0]
+    assert [(b["block"], b["void"]) for b in shown["bench"]["void"]] == [
+        (0, ["the processors were 95% busy"]),
+        (1, ["the load client was late: send lag p99 20.0 ms"]),
+        (2, ["20% of the processors' time was taken away"]),
+        (5, ["round-trip times between racks were off by up to 30%"]),
+    ]
+    assert {r["role"]: r["n"] for r in shown["bench"]["pooled"]} == {"candidate": 250, "baseline": 250, "least": 500}
+    assert shown["warnings"] == [
+        "run: 4 of 8 measured parts of blocks are void and left out; the first: the processors were 95% busy."
     ]
     text = Text(render.page(made)).text
-    assert "the load client was late: send lag p99 20.0 ms" in text
-    assert all(sentence in text for sentence in made["runs"][0]["findings"])
+    assert all(reason in text for b in shown["bench"]["void"] for reason in b["void"])
+    assert all(sentence in text for sentence in shown["findings"])
     assert "not enough runs" in text and "seed 11" in text
     assert set(tables) == {"bench_block_quantiles", "bench_histogram", "bench_outcomes", "bench_oracle"}
 
