@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
 from spark_analysis.ingest import BLOCKS
+from spark_analysis.report import verdicts
 from spark_analysis.report.goals import ACROSS, BEYOND, FLOOR_MET, GOAL_MET, GOALS, judged, verdict
 from spark_analysis.report.rounds import Rounds
 from spark_analysis.stats import NOT_ENOUGH
@@ -116,3 +119,16 @@ def test_share_removed_is_of_the_wait_beyond_the_least() -> None:
     measured = Rounds({s: {r: {500: v} for r in range(6)} for s, v in zip(sides, values, strict=True)}, {})
     found = measured.share_removed(sides[0], sides[1], sides[2], 500)
     assert found is not None and (found["estimate"], found["rounds"]) == (0.9, 6)
+
+
+def test_p0_is_patched_over_stock_and_only_asked_where_stock_takes_part() -> None:
+    sides = {("baseline", "quiet"): 102.0, ("stock", "quiet"): 100.0}
+    found = Rounds({s: {r: {500: v, 990: 2 * v} for r in range(6)} for s, v in sides.items()}, {})
+    modes = [{"role": "candidate", "acks": "all"}, {"role": "baseline", "acks": "all"}]
+    data: dict[str, Any] = {"workload": {"fault": None}, "modes": [*modes, {"role": "stock", "acks": "all"}]}
+    rows = verdicts.goals(data, found)
+    assert [(row["id"], row["estimate"], row["verdict"]) for row in rows] == [
+        ("P0", pytest.approx(1.02), GOAL_MET),
+        ("P0", pytest.approx(1.02), GOAL_MET),
+    ]
+    assert verdicts.goals({**data, "modes": modes}, found) == [], "a candidate that waits for all has no other goal"
