@@ -10,7 +10,7 @@ from pathlib import Path
 from pyroute2 import IPRoute
 
 from harness.net.links import interface
-from harness.net.namespaces import CLONE_NEWNET, setns, unshare
+from harness.net.namespaces import CLONE_NEWNET, become_capable, capable, setns, unshare
 from harness.topology import Plan
 
 GATEWAY = 254
@@ -58,6 +58,17 @@ def cable(router: IPRoute, port: str, bridge: str, network: int) -> None:
     """Joins a network, as its eth0, to a bridge here."""
     router.link("add", ifname=port, kind="veth", peer={"ifname": "eth0", "net_ns_fd": network})
     router.link("set", index=_index(router, port), master=_index(router, bridge), state="up")
+
+
+def settle() -> None:
+    """Gives an ordinary user's process the rights over networks, and one of its own, with loopback only, from which it
+    can come and go between clusters of all back ends. Raises RackspanError, OSError; does nothing for root.
+    """
+    if not capable():
+        become_capable()
+        unshare(CLONE_NEWNET)
+        with IPRoute() as own:
+            _up(own, "lo")
 
 
 def gateway(plan: Plan, rack: str) -> str:

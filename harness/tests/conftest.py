@@ -9,7 +9,15 @@ import pytest
 
 from harness import cluster as clusters
 from harness.cluster import KafkaCluster
+from harness.net.fabric import settle
+from harness.net.trial import attempt
 from harness.spec import ClusterSpec, parse
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """An ordinary user's tests get a network of their own, before there are threads: root's need none."""
+    if not attempt().hindrance:
+        settle()
 
 
 @pytest.fixture
