@@ -68,7 +68,6 @@ class NetnsBackend(Backend):
     # ---- life of the network -----------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        namespaces.leave_network()
         namespaces.become_capable(self._user_namespace())
 
     def bring_up(self, plan: Plan) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import shlex
 
 from harness.cli.options import ClusterArgument, FormatOption, chosen
-from harness.cli.output import Format, data, out
+from harness.cli.output import Format, data, err, out
 from harness.cluster import KafkaCluster
 
 
 def env(name: ClusterArgument = None, output: FormatOption = Format.TABLE) -> None:
     """Print export lines: eval "$(rackspan env)" puts the cluster's tools on PATH and its address in BOOTSTRAP."""
-    values = environment(chosen(name))
+    cluster = chosen(name)
+    values = environment(cluster)
+    if cluster.backend.capabilities:
+        err.print(f"{cluster.name} has a network of its own: use `rackspan exec NODE -- COMMAND` to reach it")
     if output is not Format.TABLE:
         data(values, output)
         return
