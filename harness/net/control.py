@@ -138,7 +138,7 @@ class Links:
         return words
 
     def measure(self, samples: int = 25, *, delayed_only: bool = False) -> list[LinkSeen]:
-        """Round-trip times, from host to host, of all pairs of racks (or the delayed ones) with nodes and without a cut."""
+        """Round-trip times, from host to host, of all pairs of racks (or delayed ones) with nodes and without a cut."""
         state = self.state
         first: dict[str, Node] = {}
         for node in self._plan.nodes:
