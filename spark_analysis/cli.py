@@ -16,6 +16,7 @@ from spark_analysis.checker.cli import write_check
 from spark_analysis.errors import FAILED, OK, AnalysisError
 from spark_analysis.ingest import read_runs
 from spark_analysis.report import document as documents
+from spark_analysis.report.markdown import summary
 from spark_analysis.report.render import page, pictures
 from spark_analysis.session import session
 
@@ -76,6 +77,7 @@ def write_report(paths: list[Path], out: Path, master: str | None = None) -> Pat
     (out / "pictures").mkdir(exist_ok=True)
     for name, svg in pictures(document).items():
         _write_aside(out / "pictures" / name, svg)
+    _write_aside(out / "report.md", summary(document))
     _write_aside(out / "report.html", page(document))
     tell("done")
     return out / "report.html"

@@ -90,6 +90,17 @@ def test_the_comparison_of_the_main_job_puts_replicas_on_all_brokers_and_names_i
     ]
 
 
+def test_distances_count_from_the_leading_rack() -> None:
+    assert workload.load("unequal-racks").rtt_ms() == {"b": 2, "c": 20}
+    assert workload.load("racks-2ms").rtt_ms() == {"b": 2, "c": 2}
+    assert workload.load("quiet").rtt_ms() == {}
+
+
+def test_a_workload_without_delays_runs_on_either_back_end() -> None:
+    assert workload.load("quiet").on("netns").cluster.backend == "netns"
+    assert workload.load("unequal-racks").on("netns") == workload.load("unequal-racks")
+
+
 def test_settings_become_text() -> None:
     assert made().topic.settings == {"min.insync.racks": "2"}
     assert made(modes=[{**GOOD["modes"][0], "topic": {"x.y": True}}, GOOD["modes"][1]]).modes[0].topic == {

@@ -127,6 +127,17 @@ def test_the_page_holds_the_numbers_of_the_document(html: str, document: dict[st
     assert "Left out: " in text and "not-a-run is not a run folder" in text
 
 
+def test_the_markdown_has_the_findings_and_the_tables_of_a_benchmark(report: Path, document: dict[str, Any]) -> None:
+    text = (report / "report.md").read_text()
+    assert all(f"- {sentence}" in text for run in document["runs"] for sentence in run["findings"])
+    rows = [line for line in text.splitlines() if line.startswith("| acks=")]
+    assert [row.split(" | ")[:2] for row in rows] == [
+        [f"| {mode['label']}", "500"] for mode in document["runs"][1]["bench"]["modes"]
+    ]
+    widths = {line.count(" | ") for line in text.splitlines() if line.startswith("| P")}
+    assert widths == {8}, "nine columns in every row of the goals"
+
+
 def test_the_page_needs_nothing_from_outside(html: str) -> None:
     page = Text(html)
     assert not [t for t, _ in page.tags if t in ("script", "iframe", "img", "object")]

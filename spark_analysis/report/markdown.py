@@ -1,0 +1,51 @@
+"""The document as Markdown, for a pull request or a page of the documentation: findings, and a benchmark's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from spark_analysis.report import words
+from spark_analysis.transforms.latency import QUANTILES
+
+
+def summary(document: dict[str, Any]) -> str:
+    """One section a run; every number is one of the document."""
+    parts = []
+    for run in document["runs"]:
+        lines = [*run["findings"], *(f"**{warning}**" for warning in run["warnings"])]
+        parts += [f"## {run['run_id']}", "\n".join(f"- {line}" for line in lines)]
+        if run["bench"]:
+            parts += [_goals(run["bench"]), _latency(run["bench"])]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _goals(data: dict[str, Any]) -> str:
+    if not data["goals"]:
+        return ""
+    rows = []
+    for row in data["goals"]:
+        sign = "≥" if row["at_least"] else "≤"
+        numbers = [row["theory"], f"{sign} {row['goal']}", f"{sign} {row['floor']}", words.number(row["estimate"])]
+        rows.append([row["id"], row["what"], *numbers, _span(row), row["rounds"], row["verdict"]])
+    return _table(["", "ratio", "theory", "goal", "floor", "measured", "95 % interval", "rounds", "verdict"], rows)
+
+
+def _latency(data: dict[str, Any]) -> str:
+    rows = []
+    for mode in data["modes"]:
+        for part in ("quiet", "fault"):
+            found = [p for p in data["pooled"] if (p["role"], p["part"]) == (mode["role"], part)]
+            if found:
+                label = mode["label"] + (", while the fault lasts" if part == "fault" else "")
+                rows.append([label, words.count(found[0]["n"]), *(words.milliseconds(p["value_us"]) for p in found)])
+    return _table(["mode", "records", *(words.quantile(q) for q in QUANTILES)], rows)
+
+
+def _span(row: dict[str, Any]) -> str:
+    return "-" if row["low"] is None else f"{words.number(row['low'])} to {words.number(row['high'])}"
+
+
+def _table(head: Sequence[object], rows: Sequence[Sequence[object]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
