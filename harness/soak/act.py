@@ -17,6 +17,8 @@ from harness.services.topics import MIN_REPLICAS, Topics
 from harness.soak.schedule import Fault
 from harness.wait import Pending, pause, wait_for
 
+_PREFERRED = 0  # the kind of election, in Kafka's protocol
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -117,7 +119,7 @@ def _move_leaders(stage: Stage) -> None:
     try:
         admin.alter_partition_reassignments({TopicPartition(stage.topic, p): ids for p, ids in wanted.items()})
         stage.run.event("note", "leaders moved", "point", {"topic": stage.topic, "to": [w[0] for w in wanted.values()]})
-        admin.elect_leaders("PREFERRED", {TopicPartition(stage.topic, p) for p in wanted}, raise_errors=False)
+        admin.elect_leaders(_PREFERRED, {stage.topic: list(wanted)}, raise_errors=False)
     finally:
         admin.close()
 
