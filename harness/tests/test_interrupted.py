@@ -71,6 +71,7 @@ def test_what_a_killed_up_left_is_ended_by_down(home: Path) -> None:
 
 def test_a_command_on_a_cluster_that_another_one_works_on_says_so(home: Path) -> None:
     command = started(home)
+    command.send_signal(signal.SIGSTOP)  # however slow the other command is, this one is at work
     try:
         busy = rackspan("down", "lab", home=home)
         assert busy.returncode == 1
@@ -79,5 +80,6 @@ def test_a_command_on_a_cluster_that_another_one_works_on_says_so(home: Path) ->
             "  do:   wait until it has ended\n"
         )
     finally:
+        command.send_signal(signal.SIGCONT)
         command.send_signal(signal.SIGINT)
         command.communicate(timeout=30)
