@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Self
 
@@ -101,11 +102,7 @@ class Observer:
 
     def _ask(self) -> None:
         while not self._ended.wait(0.3):
-            # A new client each time: an old one goes on asking a broker that is gone.
-            client = AdminClient({"bootstrap.servers": self._bootstrap(), "log_level": 0})
-            latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-            asked = {Place(self._topic, p): latest for p in self._partitions}
-            for place, answer in client.list_offsets(asked, request_timeout=_ASK_SECONDS).items():
+            for place, answer in self._answers().items():
                 try:
                     found = answer.result(_ASK_SECONDS + 1)
                 except (KafkaException, TimeoutError):  # no leader just now
@@ -121,3 +118,17 @@ class Observer:
                         "leader_epoch": -1 if found.leader_epoch is None else found.leader_epoch,
                     }
                 )
+
+    def _answers(self) -> dict[Place, Future[Any]]:
+        """What each partition's leader will say; nothing while no broker can be asked."""
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        try:
+            # A new client each time: an old one goes on asking a broker that is gone.
+            client = AdminClient({"bootstrap.servers": self._bootstrap(), "log_level": 0})
+            return dict(
+                client.list_offsets(
+                    {Place(self._topic, p): latest for p in self._partitions}, request_timeout=_ASK_SECONDS
+                )
+            )
+        except KafkaException:
+            return {}

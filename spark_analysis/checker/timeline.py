@@ -9,8 +9,9 @@ from spark_analysis.checker.anomalies import anomaly
 from spark_analysis.checker.history import History
 from spark_analysis.checker.writes import PLACE, sent
 
-# A leader learns of a change a little after the controller has written it, and two clocks are compared.
-SLACK_NS = 1_000_000_000
+# A leader learns of a change a little after the controller has written it, and until then may rightly acknowledge what
+# a replica holds that just left; on a machine that stalls, "a little" is seconds. Two clocks are compared, too.
+SLACK_NS = 3_000_000_000
 
 
 def stretches(history: History, min_racks: int | None = None) -> DataFrame:

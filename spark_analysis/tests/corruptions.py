@@ -236,9 +236,9 @@ def epoch_falls_in_the_metadata_log(h: Small, rng: random.Random) -> None:
 
 
 def _shrunk(h: Small, rng: random.Random, **changes: int | str) -> None:
-    """A record of the metadata log that was in force for some acknowledged record, and 3 s around it."""
+    """A record of the metadata log that was in force for some acknowledged record, from 4 s before it on."""
     told = _acknowledged(h, rng)
-    before = [r for r in h.partitions if r["t_ns"] <= told["sent_ns"] - 3 * _SECOND] or h.partitions[:1]
+    before = [r for r in h.partitions if r["t_ns"] <= told["sent_ns"] - 4 * _SECOND] or h.partitions[:1]
     last = max(before, key=lambda r: r["metadata_offset"])
     h.partitions = [r for r in h.partitions if r["metadata_offset"] <= last["metadata_offset"]]
     h.partitions.append(last | {"metadata_offset": last["metadata_offset"] + 1, "t_ns": last["t_ns"] + 1, **changes})
