@@ -1,4 +1,4 @@
-"""`rackspan fault`: what is done to the network between racks, and undone."""
+"""`rackspan fault`: what is done to the network between racks, and undone; power cuts."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.options import ClusterOption, FormatOption, chosen
+from harness.cli.options import ClusterOption, FormatOption, TargetsArgument, chosen
 from harness.cli.output import Format, data, err, out, table
 from harness.errors import usage_error
+from harness.faults.power import lose_unflushed
+from harness.faults.unflushed import Tail
 from harness.net.control import Links
 
-fault = typer.Typer(help="Cut and delay the network between racks (back end netns).", no_args_is_help=True)
+fault = typer.Typer(
+    help="Cut and delay the network between racks (back end netns); take the power from nodes.", no_args_is_help=True
+)
 
 RacksArgument = Annotated[str, typer.Argument(help="Two racks, as a,b.")]
 
@@ -54,6 +58,20 @@ def unplug(node: Annotated[str, typer.Argument(help="A node, as a1.")], cluster:
     links = chosen(cluster).links
     links.unplug(node)
     _show(links)
+
+
+@fault.command("power-cut")
+def power_cut(
+    targets: TargetsArgument,
+    tail: Annotated[Tail, typer.Option(help="What is left behind the flushed part of a log.")] = "none",
+    cluster: ClusterOption = None,
+) -> None:
+    """Kill nodes and take from them all that they had not flushed; `rackspan start` brings them back (any back end)."""
+    here = chosen(cluster)
+    here.kill(targets)
+    lost = {n.name: lose_unflushed(n, tail) for n in here.select(targets)}
+    rows = [(name, f"{c.topic}-{c.partition}", c.flushed, c.end) for name, loss in lost.items() for c in loss.cuts]
+    out.print(table(("NODE", "LOG", "FLUSHED UP TO", "HAD"), rows))
 
 
 @fault.command("list")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, Self
 
@@ -102,33 +102,29 @@ class Observer:
 
     def _ask(self) -> None:
         while not self._ended.wait(0.3):
-            for place, answer in self._answers().items():
-                try:
-                    found = answer.result(_ASK_SECONDS + 1)
-                except (KafkaException, TimeoutError):  # no leader just now
-                    continue
+            for partition, found in self._answers():
                 self._marks.append(
                     {
                         "observer": "observer",
                         "number": len(self._marks),
                         "t_ns": time.time_ns(),
                         "topic": self._topic,
-                        "partition": place.partition,
+                        "partition": partition,
                         "high_watermark": found.offset,
                         "leader_epoch": -1 if found.leader_epoch is None else found.leader_epoch,
                     }
                 )
 
-    def _answers(self) -> dict[Place, Future[Any]]:
-        """What each partition's leader will say; nothing while no broker can be asked."""
+    def _answers(self) -> Iterator[tuple[int, Any]]:
+        """What each partition's leader says; nothing of one that has none just now, or while no broker can be asked."""
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        asked = {Place(self._topic, p): latest for p in self._partitions}
         try:
-            # A new client each time: an old one goes on asking a broker that is gone.
+            # A new client each time, for an old one goes on asking a broker that is gone; its answers end with it.
             client = AdminClient({"bootstrap.servers": self._bootstrap(), "log_level": 0})
-            return dict(
-                client.list_offsets(
-                    {Place(self._topic, p): latest for p in self._partitions}, request_timeout=_ASK_SECONDS
-                )
-            )
+            answers = client.list_offsets(asked, request_timeout=_ASK_SECONDS)
         except KafkaException:
-            return {}
+            return
+        for place, answer in answers.items():
+            with contextlib.suppress(KafkaException, TimeoutError):
+                yield place.partition, answer.result(_ASK_SECONDS + 1)

@@ -132,6 +132,7 @@ def totals(history: History) -> dict[str, int]:
         "replica_records": kept["rows"],
         "replica_logs": kept["logs"],
         "polled": history.polls.count(),
+        "watermarks": history.watermarks.count(),
     }
 
 

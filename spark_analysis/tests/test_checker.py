@@ -68,6 +68,7 @@ def test_a_real_cycle_is_judged_ok(
     told = json.loads(capsys.readouterr().out)
     assert told["verdict"] == "ok" and told["counts"] == {} and told["unread"] == []
     assert told["totals"]["acknowledged"] == 1331 and told["totals"]["refused"] == 22 and told["totals"]["unknown"] == 7
+    assert told["totals"]["polled"] > 1300 and told["totals"]["watermarks"] > 100
     assert told["totals"]["replica_logs"] == 9 and told["totals"]["longest_silence_ms"] > 1000
     whole = json.loads((tmp_path / "out" / "check.json").read_text(encoding="utf-8"))
     assert whole["runs"][0]["anomalies"] == []

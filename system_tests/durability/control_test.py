@@ -44,4 +44,6 @@ class Durability(RackTest):
     def judge(self, run: Path) -> dict[str, Any]:
         """The checker's verdict; its page is left in the test's folder."""
         with Judge(self.folder / "check") as judge:
-            return judge.verdict(run)
+            verdict = judge.verdict(run)
+        assert min(verdict["totals"][name] for name in ("polled", "watermarks")) > 0, f"nothing was observed: {verdict}"
+        return verdict
