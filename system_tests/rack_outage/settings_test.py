@@ -35,8 +35,8 @@ class Settings(RackTest):
             topics.set("t", NAME, 4)
             warned = kafka.logged("controllers", "WARN Topic t now has min.insync.racks=4", ["server.log"])
             assert len(warned) == 1 and "but the brokers are in 3 rack(s) only: [a, b, c]" in warned[0], warned
-            refused = self.produce(kafka, "four", "t", 5, retries=0)
-            expect.all_ended_with(refused, 5, expect.REFUSED)
+            refused = self.produce(kafka, "four", "t", 5)
+            expect.all_ended_with(refused, 5, "INCONSISTENT_REPLICA_CONFIGURATION")
             topics.set("t", NAME, 3)
             expect.all_acknowledged(self.stock_python(kafka, "confluent-kafka", "three", "t", records=5).finish(), 5)
 

@@ -67,7 +67,7 @@ final class QuorumModelTest {
         switch (random.nextInt(15)) {
             case 0, 1, 2 -> {
                 history.add("produce");
-                Errors refusal = refusal("");
+                Errors refusal = span(REPLICAS) < minRacks ? Errors.INCONSISTENT_REPLICA_CONFIGURATION : refusal("");
                 long required = broker.logEnd() + 1;
                 CompletableFuture<PartitionResponse> answer = broker.produce(-2);
                 if (refusal == Errors.NONE)

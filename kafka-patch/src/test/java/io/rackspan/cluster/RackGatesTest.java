@@ -124,9 +124,7 @@ final class RackGatesTest {
         broker.everyoneFetches();
         assertEquals(1, broker.highWatermark());
         PartitionResponse refused = now(broker.produce(-1));
-        assertEquals(Errors.NOT_ENOUGH_RACKS, refused.error);
-        assertTrue(refused.errorMessage.endsWith("The assignment [1, 2] spans 1 rack(s) only: reassign it to more racks, or lower the setting."),
-            refused.errorMessage);
+        assertEquals(Errors.INCONSISTENT_REPLICA_CONFIGURATION, refused.error);
     }
 
     @Test
@@ -240,7 +238,7 @@ final class RackGatesTest {
     @Test
     void reassignmentToMoreRacksLiftsTheRefusal() {
         broker.lead(List.of(1, 2), TWO_RACKS);
-        assertEquals(Errors.NOT_ENOUGH_RACKS, now(broker.produce(-1)).error);
+        assertEquals(Errors.INCONSISTENT_REPLICA_CONFIGURATION, now(broker.produce(-1)).error);
         broker.publish(new org.apache.kafka.common.metadata.PartitionChangeRecord().setTopicId(broker.partition().topicId().get())
             .setPartitionId(0).setReplicas(List.of(1, 3)).setIsr(List.of(1, 3))
             .setDirectories(List.of(org.apache.kafka.common.DirectoryId.UNASSIGNED, org.apache.kafka.common.DirectoryId.UNASSIGNED)));

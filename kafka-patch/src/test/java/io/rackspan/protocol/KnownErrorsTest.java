@@ -11,7 +11,6 @@ import org.apache.kafka.common.requests.ProduceResponse.PartitionResponse;
 import org.junit.jupiter.api.Test;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 final class KnownErrorsTest {
@@ -26,7 +25,8 @@ final class KnownErrorsTest {
         for (short version = ApiKeys.PRODUCE.oldestVersion(); version <= ApiKeys.PRODUCE.latestVersion(); version++) {
             ProduceRequest.Builder builder = ProduceRequest.builder(new ProduceRequestData().setAcks((short) -1));
             builder.build(version);
-            assertEquals(version >= 9, KnownErrors.declaredIn(read(builder.build(version))), "version " + version);
+            assertEquals(version >= 9 ? KnownErrors.INCONSISTENT_CONFIGURATION : KnownErrors.STOCK,
+                KnownErrors.declaredIn(read(builder.build(version))), "version " + version);
         }
     }
 
@@ -34,7 +34,7 @@ final class KnownErrorsTest {
     void aRequestThatFallsBackToAnOldVersionLosesTheTag() {
         ProduceRequest.Builder builder = ProduceRequest.builder(new ProduceRequestData());
         builder.build(ApiKeys.PRODUCE.latestVersion());
-        assertFalse(KnownErrors.declaredIn(read(builder.build((short) 8))));
+        assertEquals(KnownErrors.STOCK, KnownErrors.declaredIn(read(builder.build((short) 8))));
         ProduceRequest again = builder.build(ApiKeys.PRODUCE.latestVersion());
         assertEquals(1, again.data().unknownTaggedFields().size());
     }
@@ -42,21 +42,22 @@ final class KnownErrorsTest {
     @Test
     void othersDoNot() {
         ProduceRequestData stock = new ProduceRequestData();
-        assertFalse(KnownErrors.declaredIn(stock));
+        assertEquals(KnownErrors.STOCK, KnownErrors.declaredIn(stock));
         stock.unknownTaggedFields().add(new RawTaggedField(KnownErrors.TAG, new byte[0]));
-        assertFalse(KnownErrors.declaredIn(stock));
+        assertEquals(KnownErrors.STOCK, KnownErrors.declaredIn(stock));
         stock.unknownTaggedFields().add(new RawTaggedField(KnownErrors.TAG + 1, new byte[] {1}));
-        assertFalse(KnownErrors.declaredIn(stock));
+        stock.unknownTaggedFields().add(new RawTaggedField(KnownErrors.TAG, new byte[] {-1}));
+        assertEquals(KnownErrors.STOCK, KnownErrors.declaredIn(stock));
     }
 
     @Test
     void translationKeepsTheTextAndTheRetryBehaviour() {
         PartitionResponse answer = new PartitionResponse(Errors.NOT_ENOUGH_RACKS, "no rack b");
-        KnownErrors.translate(answer);
+        KnownErrors.translate(answer, KnownErrors.STOCK);
         assertEquals(Errors.NOT_ENOUGH_REPLICAS, answer.error);
         assertEquals("no rack b", answer.errorMessage);
         answer = new PartitionResponse(Errors.NOT_ENOUGH_RACKS_AFTER_APPEND);
-        KnownErrors.translate(answer);
+        KnownErrors.translate(answer, KnownErrors.STOCK);
         assertEquals(Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND, answer.error);
         assertEquals(Errors.NOT_ENOUGH_RACKS_AFTER_APPEND.message(), answer.errorMessage);
         for (Errors error : Errors.values()) {
@@ -67,10 +68,25 @@ final class KnownErrorsTest {
                     stock.exception() instanceof org.apache.kafka.common.errors.RetriableException, error.toString());
             else {
                 PartitionResponse other = new PartitionResponse(error);
-                KnownErrors.translate(other);
+                KnownErrors.translate(other, KnownErrors.STOCK);
                 assertEquals(error, other.error);
                 assertEquals(null, other.errorMessage);
             }
         }
+    }
+
+    @Test
+    void aClientIsToldTheCodesOfItsLevel() {
+        assertEquals(Errors.NOT_ENOUGH_RACKS, told(Errors.NOT_ENOUGH_RACKS, KnownErrors.RACKS));
+        assertEquals(Errors.INVALID_CONFIG, told(Errors.INCONSISTENT_REPLICA_CONFIGURATION, KnownErrors.RACKS));
+        for (Errors error : Errors.values())
+            assertEquals(error, told(error, KnownErrors.INCONSISTENT_CONFIGURATION));
+    }
+
+    private static Errors told(Errors error, int level) {
+        PartitionResponse answer = new PartitionResponse(error, "why");
+        KnownErrors.translate(answer, level);
+        assertEquals("why", answer.errorMessage);
+        return answer.error;
     }
 }

@@ -73,6 +73,11 @@ final class RackOutageTest {
 
     /** The topics that kafka-topics.sh --describe lists with this option. */
     private static Set<String> described(KafkaClusterTestKit kit, String option) throws Exception {
+        return Pattern.compile("Topic: (\\S+)\tPartition:").matcher(describe(kit, option)).results().map(m -> m.group(1))
+            .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    private static String describe(KafkaClusterTestKit kit, String option) throws Exception {
         Method execute = TopicCommand.class.getDeclaredMethod("execute", String[].class);
         execute.setAccessible(true);
         String[] arguments = {"--bootstrap-server", kit.bootstrapServers(), "--describe", option};
@@ -92,7 +97,7 @@ final class RackOutageTest {
             Exit.resetExitProcedure();
         }
         assertEquals(0, exitCode[0], out);
-        return Pattern.compile("Topic: (\\S+)\tPartition:").matcher(out).results().map(m -> m.group(1)).collect(Collectors.toCollection(TreeSet::new));
+        return out;
     }
 
     private static void awaitIsr(Admin admin, String topic, int size) throws Exception {
@@ -107,6 +112,10 @@ final class RackOutageTest {
                 topic("narrow", List.of(0, 1), "3"))).all().get();
             assertEquals(Set.of("three"), described(kit, "--at-min-rack-isr-partitions"));
             assertEquals(Set.of("narrow"), described(kit, "--under-min-rack-isr-partitions"));
+            List<String> differing = describe(kit, "--exclude-internal").lines().filter(line -> line.contains("effective")).toList();
+            assertEquals(1, differing.size(), "lines: " + differing);
+            assertTrue(differing.get(0).startsWith("\tTopic: narrow\tPartition: 0\t") && differing.get(0).endsWith("\tMinInSyncRacks: 3 (effective 2)"),
+                differing.get(0));
 
             kit.brokers().get(2).shutdown();
             awaitIsr(admin, "three", 2);

@@ -92,6 +92,23 @@ public final class RackSpan {
     }
 
     /**
+     * True if a value above 1 asks for more racks than these replicas, in sync or not, are assigned to. Not as long as a broker among
+     * them is not registered or has no rack: it may turn out to be in another one.
+     */
+    public boolean isOutOfReach(int minRacks, Collection<Integer> assignment) {
+        if (assignmentSpan(assignment) >= minRacks)
+            return false;
+        BrokerRacks now = racks.get();
+        return assignment.stream().map(now::rackOf).allMatch(rack -> rack != null && !rack.equals(BrokerRacks.UNNAMED));
+    }
+
+    /** The racks of these replicas in words. */
+    public String describe(Collection<Integer> replicas) {
+        SortedSet<String> found = racks.get().racksOf(replicas);
+        return found.size() + " rack(s) [" + BrokerRacks.describe(found) + "]";
+    }
+
+    /**
      * The high watermark gate. What the assignment can never meet is not waited for: such a topic goes on to serve writes
      * with acks 0 and 1, while the append gate refuses acks=all.
      */

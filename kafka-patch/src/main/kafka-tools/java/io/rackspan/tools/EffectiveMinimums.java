@@ -1,0 +1,37 @@
+package io.rackspan.tools;
+
+import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.TopicPartitionInfo;
+import org.apache.kafka.common.config.TopicConfig;
+
+/**
+ * What kafka-topics.sh adds to a partition that has fewer replicas, or racks, than its topic requires to be in sync (seed 000): the
+ * value that is configured, and the one that counts for the high watermark and for elections.
+ */
+public final class EffectiveMinimums {
+
+    private EffectiveMinimums() {
+    }
+
+    /** Columns for the end of the partition's line; empty where the configured values can be met, and where that is not known. */
+    public static String describe(Config config, TopicPartitionInfo info) {
+        int replicas = info.replicas().size();
+        // A broker that is not there has no known rack
+        boolean racksKnown = info.replicas().stream().noneMatch(node -> node.isEmpty() || node.rack() == null || node.rack().isEmpty());
+        int racks = racksKnown ? (int) info.replicas().stream().map(Node::rack).distinct().count() : Integer.MAX_VALUE;
+        return column("MinInSyncReplicas", value(config, TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG), replicas) +
+            column("MinInSyncRacks", value(config, TopicConfig.MIN_IN_SYNC_RACKS_CONFIG), racks);
+    }
+
+    private static String column(String name, int configured, int most) {
+        return configured <= most ? "" : "\t" + name + ": " + configured + " (effective " + most + ")";
+    }
+
+    /** A stock broker does not know all settings; an operator may lack the right to see any. */
+    private static int value(Config config, String name) {
+        ConfigEntry entry = config == null ? null : config.get(name);
+        return entry == null || entry.value() == null ? 1 : Integer.parseInt(entry.value());
+    }
+}

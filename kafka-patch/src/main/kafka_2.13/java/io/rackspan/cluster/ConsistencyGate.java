@@ -1,0 +1,42 @@
+package io.rackspan.cluster;
+
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.TopicConfig;
+import org.apache.kafka.common.errors.InconsistentReplicaConfigurationException;
+import org.apache.kafka.common.internals.Topic;
+import org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManagerConfig;
+import org.apache.kafka.storage.internals.log.LogConfig;
+
+import java.util.Collection;
+
+/**
+ * Refuses writes of clients to a partition that has fewer replicas, or racks, than its topic requires to be in sync (seed 000). No
+ * retry can help, so the error is final. Replicas that a reassignment is adding count: they may come to be in sync before it ends.
+ */
+public final class ConsistencyGate {
+
+    private ConsistencyGate() {
+    }
+
+    /**
+     * To be asked before a write with acks=all or acks=min.insync.replicas; two comparisons where all is well.
+     *
+     * @throws InconsistentReplicaConfigurationException if the topic's requirements can never be met
+     */
+    public static void checkAppend(TopicPartition partition, LogConfig config, Collection<Integer> assignment, RackSpan rackSpan) {
+        if (config.minInSyncReplicas > assignment.size() && !config.clampsMinInSyncReplicas && !isInternal(partition.topic()))
+            throw new InconsistentReplicaConfigurationException("Partition " + partition + " has " + assignment.size() + " replica(s) " +
+                assignment + ", but " + TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG + " is " + config.minInSyncReplicas +
+                ": no write with acks=all can ever meet that. Reassign the topic to more replicas, lower the setting, or set " +
+                TopicConfig.MIN_IN_SYNC_REPLICAS_INCONSISTENT_ACTION_CONFIG + "=clamp.");
+        if (config.minInSyncRacks > 1 && rackSpan.isOutOfReach(config.minInSyncRacks, assignment))
+            throw new InconsistentReplicaConfigurationException("Partition " + partition + " has replicas " + assignment + " in " +
+                rackSpan.describe(assignment) + ", but " + TopicConfig.MIN_IN_SYNC_RACKS_CONFIG + " is " + config.minInSyncRacks +
+                ": no write with acks=all can ever meet that. Reassign the topic to more racks, or lower the setting.");
+    }
+
+    /** A cluster of one broker must work with the defaults of the topics that Kafka makes for itself. */
+    private static boolean isInternal(String topic) {
+        return Topic.isInternal(topic) || topic.equals(TopicBasedRemoteLogMetadataManagerConfig.REMOTE_LOG_METADATA_TOPIC_NAME);
+    }
+}

@@ -1,0 +1,45 @@
+package io.rackspan.tools;
+
+import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.TopicPartitionInfo;
+
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+final class EffectiveMinimumsTest {
+
+    private static final Node A1 = new Node(1, "h", 1, "a");
+    private static final Node A2 = new Node(2, "h", 2, "a");
+    private static final Node B3 = new Node(3, "h", 3, "b");
+
+    private static String described(String replicas, String racks, Node... assigned) {
+        Config config = new Config(List.of(new ConfigEntry("min.insync.replicas", replicas), new ConfigEntry("min.insync.racks", racks)));
+        return EffectiveMinimums.describe(config, new TopicPartitionInfo(0, assigned[0], List.of(assigned), List.of(assigned[0])));
+    }
+
+    @Test
+    void saysNothingWhereTheValuesCanBeMet() {
+        assertEquals("", described("1", "1", A1));
+        assertEquals("", described("3", "2", A1, A2, B3));
+        assertEquals("", EffectiveMinimums.describe(new Config(List.of()), new TopicPartitionInfo(0, A1, List.of(A1), List.of())));
+        assertEquals("", EffectiveMinimums.describe(null, new TopicPartitionInfo(0, A1, List.of(A1), List.of())));
+    }
+
+    @Test
+    void saysWhatCountsWhereTheyCannot() {
+        assertEquals("\tMinInSyncReplicas: 3 (effective 2)", described("3", "1", A1, A2));
+        assertEquals("\tMinInSyncRacks: 2 (effective 1)", described("2", "2", A1, A2));
+        assertEquals("\tMinInSyncReplicas: 4 (effective 3)\tMinInSyncRacks: 3 (effective 2)", described("4", "3", A1, A2, B3));
+    }
+
+    @Test
+    void saysNothingOfRacksThatAreNotKnown() {
+        assertEquals("", described("1", "2", A1, new Node(9, "", -1)));
+        assertEquals("", described("1", "2", A1, new Node(9, "h", 9)));
+    }
+}
