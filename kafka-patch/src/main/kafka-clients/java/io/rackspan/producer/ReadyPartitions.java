@@ -1,0 +1,84 @@
+package io.rackspan.producer;
+
+import org.apache.kafka.clients.Metadata;
+import org.apache.kafka.common.Cluster;
+import org.apache.kafka.common.PartitionInfo;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.protocol.Errors;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/**
+ * Which partitions a producer with acks=all or acks=min.insync.replicas does well to write to (seed 003): those with enough replicas,
+ * in enough racks, in sync. Against a broker that does not tell what is enough, each partition with a leader is as good as any other.
+ */
+public final class ReadyPartitions {
+
+    /** How often metadata is asked for while a partition is not ready, in milliseconds: it is used again at most about a second later. */
+    public static final long REFRESH_MS = 1_000;
+
+    private ReadyPartitions() {
+    }
+
+    /** The ready ones among the available partitions, by topic. Whatever has nothing to leave out is the argument's own object. */
+    public static Map<String, List<PartitionInfo>> among(Map<String, List<PartitionInfo>> available) {
+        Map<String, List<PartitionInfo>> changed = new HashMap<>();
+        available.forEach((topic, partitions) -> {
+            for (PartitionInfo partition : partitions) {
+                if (!partition.isReady()) {
+                    changed.put(topic, partitions.stream().filter(PartitionInfo::isReady).collect(Collectors.toUnmodifiableList()));
+                    return;
+                }
+            }
+        });
+        if (changed.isEmpty())
+            return available;
+        Map<String, List<PartitionInfo>> ready = new HashMap<>(available);
+        ready.putAll(changed);
+        return Map.copyOf(ready);
+    }
+
+    /** The partitions to choose from for a record that may go to any: the ready ones, else all that are available. */
+    public static List<PartitionInfo> candidates(Cluster cluster, String topic, boolean requireMinInSyncAcks) {
+        List<PartitionInfo> ready = requireMinInSyncAcks ? cluster.readyPartitionsForTopic(topic) : List.of();
+        return ready.isEmpty() ? cluster.availablePartitionsForTopic(topic) : ready;
+    }
+
+    /** True if some partitions of the topic are ready and others that are available are not. */
+    public static boolean isChoice(Cluster cluster, String topic) {
+        List<PartitionInfo> ready = cluster.readyPartitionsForTopic(topic);
+        return ready != cluster.availablePartitionsForTopic(topic) && !ready.isEmpty();
+    }
+
+    /** True if the partition is not ready while another one is. */
+    public static boolean isToBeAvoided(Cluster cluster, String topic, int partition) {
+        if (!isChoice(cluster, topic))
+            return false;
+        PartitionInfo info = cluster.partition(new TopicPartition(topic, partition));
+        return info != null && !info.isReady();
+    }
+
+    /** True if a refusal says that a partition is not ready, and metadata from a broker that tells it says that it is. */
+    public static boolean isNews(Errors error, Metadata metadata, TopicPartition partition) {
+        if (error != Errors.NOT_ENOUGH_REPLICAS && error != Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+            return false;
+        PartitionInfo info = metadata.fetch().partition(partition);
+        return info != null && info.minInSync().isKnown() && info.isReady();
+    }
+
+    /** True if a partition that has a leader is not ready, but can become so without a change of its configuration or assignment. */
+    public static boolean isRecoveryPossible(Cluster cluster) {
+        for (String topic : cluster.topics()) {
+            List<PartitionInfo> available = cluster.availablePartitionsForTopic(topic);
+            if (cluster.readyPartitionsForTopic(topic) == available)
+                continue;
+            for (PartitionInfo partition : available)
+                if (!partition.isReady() && !partition.minInSync().isOutOfReach(partition.replicas()))
+                    return true;
+        }
+        return false;
+    }
+}

@@ -1,0 +1,131 @@
+package io.rackspan.protocol;
+
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.message.MetadataResponseData.MetadataResponseTopic;
+import org.apache.kafka.common.protocol.types.RawTaggedField;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * min.insync.replicas and min.insync.racks of a topic, as brokers tell them to clients in two tagged fields of the topic in a metadata
+ * response (seed 003): 4 bytes each, big endian. Stock clients skip the fields, stock brokers do not send them. Immutable.
+ */
+public final class MinInSync {
+
+    /** Nothing is known, as from a stock broker. */
+    public static final MinInSync UNKNOWN = new MinInSync(-1, -1);
+
+    /** Tagged fields came with this version of MetadataResponse; an older one cannot be written with them. */
+    public static final short FIRST_VERSION = 9;
+
+    static final int REPLICAS_TAG = 10000;
+    static final int RACKS_TAG = 10001;
+
+    private final int replicas;
+    private final int racks;
+
+    private MinInSync(int replicas, int racks) {
+        this.replicas = replicas;
+        this.racks = racks;
+    }
+
+    public static MinInSync of(int replicas, int racks) {
+        return new MinInSync(replicas, racks);
+    }
+
+    /** min.insync.replicas as configured; -1 if unknown. */
+    public int replicas() {
+        return replicas;
+    }
+
+    /** min.insync.racks; -1 if unknown. */
+    public int racks() {
+        return racks;
+    }
+
+    public boolean isKnown() {
+        return replicas > 0;
+    }
+
+    /** What a broker told of a topic; a field of another length than ours is not ours. */
+    public static MinInSync declaredIn(MetadataResponseTopic topic) {
+        int replicas = -1;
+        int racks = -1;
+        for (RawTaggedField field : topic.unknownTaggedFields()) {
+            if (field.size() == Integer.BYTES && field.tag() == REPLICAS_TAG)
+                replicas = ByteBuffer.wrap(field.data()).getInt();
+            else if (field.size() == Integer.BYTES && field.tag() == RACKS_TAG)
+                racks = ByteBuffer.wrap(field.data()).getInt();
+        }
+        return replicas < 1 ? UNKNOWN : new MinInSync(replicas, racks);
+    }
+
+    /** The fields, in the order in which they must be written. */
+    public List<RawTaggedField> fields() {
+        return List.of(field(REPLICAS_TAG, replicas), field(RACKS_TAG, racks));
+    }
+
+    private static RawTaggedField field(int tag, int value) {
+        return new RawTaggedField(tag, ByteBuffer.allocate(Integer.BYTES).putInt(value).array());
+    }
+
+    /**
+     * True if so many replicas, in so many racks, are in sync, or if nothing is known. Where the partition has fewer replicas than
+     * min.insync.replicas, all of them are enough: no other state is better.
+     *
+     * @param isr      the replicas in sync; an empty node is a broker that is not there, so its rack is not known
+     * @param assigned all replicas
+     */
+    public boolean isMetBy(Node[] isr, Node[] assigned) {
+        if (!isKnown() || isr == null || assigned == null)
+            return true;
+        return isr.length >= Math.min(replicas, assigned.length) && (racks <= 1 || span(isr) >= racks);
+    }
+
+    /** True if the racks of all replicas are known and too few, so that no change of the ISR can help. */
+    public boolean isOutOfReach(Node[] assigned) {
+        if (racks <= 1 || span(assigned) >= racks)
+            return false;
+        for (Node node : assigned)
+            if (node.isEmpty() || node.rack() == null || node.rack().isEmpty())
+                return false;
+        return true;
+    }
+
+    /** The number of distinct racks. Brokers without one share a rack, as they do for the broker. */
+    private static int span(Node[] nodes) {
+        int span = 0;
+        for (int i = 0; i < nodes.length; i++)
+            if (!nodes[i].isEmpty() && isFirstOfItsRack(nodes, i))
+                span++;
+        return span;
+    }
+
+    private static boolean isFirstOfItsRack(Node[] nodes, int index) {
+        for (int i = 0; i < index; i++)
+            if (!nodes[i].isEmpty() && rack(nodes[i]).equals(rack(nodes[index])))
+                return false;
+        return true;
+    }
+
+    private static String rack(Node node) {
+        return node.rack() == null ? "" : node.rack();
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof MinInSync && ((MinInSync) other).replicas == replicas && ((MinInSync) other).racks == racks;
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(replicas, racks);
+    }
+
+    @Override
+    public String toString() {
+        return isKnown() ? "MinInSync(replicas=" + replicas + ", racks=" + racks + ")" : "MinInSync(unknown)";
+    }
+}

@@ -1,0 +1,86 @@
+package io.rackspan.metadata;
+
+import io.rackspan.protocol.MinInSync;
+
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.message.MetadataResponseData.MetadataResponseTopic;
+import org.apache.kafka.common.metadata.ConfigRecord;
+import org.apache.kafka.common.metadata.TopicRecord;
+import org.apache.kafka.common.protocol.ApiMessage;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.image.MetadataDelta;
+import org.apache.kafka.image.MetadataImage;
+import org.apache.kafka.image.MetadataProvenance;
+import org.apache.kafka.metadata.KRaftMetadataCache;
+import org.apache.kafka.server.common.KRaftVersion;
+
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertSame;
+
+final class TopicMinimumsTest {
+
+    private final KRaftMetadataCache cache = new KRaftMetadataCache(1, () -> KRaftVersion.LATEST_PRODUCTION);
+
+    private void publish(ApiMessage... records) {
+        MetadataImage now = cache.currentImage();
+        MetadataDelta delta = new MetadataDelta.Builder().setImage(now).build();
+        for (ApiMessage record : records)
+            delta.replay(record);
+        cache.setImage(delta.apply(MetadataProvenance.EMPTY));
+    }
+
+    private static ConfigRecord config(ConfigResource.Type type, String name, String key, String value) {
+        return new ConfigRecord().setResourceType(type.id()).setResourceName(name).setName(key).setValue(value);
+    }
+
+    private static MinInSync told(TopicMinimums minimums, String name) {
+        MetadataResponseTopic topic = new MetadataResponseTopic().setName(name);
+        TopicMinimums.declare(minimums, List.of(topic));
+        return MinInSync.declaredIn(topic);
+    }
+
+    @Test
+    void aTopicsOwnValueWinsOverTheBrokers() {
+        publish(config(ConfigResource.Type.TOPIC, "both", "min.insync.replicas", "3"), config(ConfigResource.Type.TOPIC, "both", "min.insync.racks", " 4 "),
+            config(ConfigResource.Type.TOPIC, "replicas", "min.insync.replicas", "3"), config(ConfigResource.Type.TOPIC, "racks", "min.insync.racks", "4"),
+            config(ConfigResource.Type.TOPIC, "other", "retention.ms", "5"), config(ConfigResource.Type.BROKER, "7", "min.insync.replicas", "9"));
+        TopicMinimums minimums = cache.topicMinimums(1, 2);
+        assertEquals(MinInSync.of(3, 4), told(minimums, "both"));
+        assertEquals(MinInSync.of(3, 2), told(minimums, "replicas"));
+        assertEquals(MinInSync.of(1, 4), told(minimums, "racks"));
+        assertEquals(MinInSync.of(1, 2), told(minimums, "other"));
+        assertEquals(MinInSync.of(1, 2), told(minimums, "7"));
+    }
+
+    @Test
+    void isMadeAnewOnlyWhenAConfigurationChanges() {
+        publish(config(ConfigResource.Type.TOPIC, "t", "min.insync.replicas", "3"));
+        TopicMinimums first = cache.topicMinimums(1, 1);
+        assertSame(first, cache.topicMinimums(1, 1));
+        publish(new TopicRecord().setName("new").setTopicId(org.apache.kafka.common.Uuid.randomUuid()));
+        assertSame(first, cache.topicMinimums(1, 1), "no configuration has changed");
+        publish(config(ConfigResource.Type.TOPIC, "t", "min.insync.replicas", "2"));
+        TopicMinimums second = cache.topicMinimums(1, 1);
+        assertNotSame(first, second);
+        assertEquals(MinInSync.of(2, 1), told(second, "t"));
+        assertEquals(MinInSync.of(5, 1), told(cache.topicMinimums(5, 1), "x"), "the default is the broker's at the time");
+        assertEquals(MinInSync.of(5, 6), told(cache.topicMinimums(5, 6), "x"));
+        publish(config(ConfigResource.Type.TOPIC, "t", "min.insync.replicas", null));
+        assertEquals(MinInSync.of(1, 1), told(cache.topicMinimums(1, 1), "t"));
+    }
+
+    @Test
+    void aTopicWithAnErrorIsToldNothing() {
+        MetadataResponseTopic topic = new MetadataResponseTopic().setName("t").setErrorCode(Errors.TOPIC_AUTHORIZATION_FAILED.code());
+        TopicMinimums.declare(cache.topicMinimums(1, 1), List.of(topic));
+        assertEquals(List.of(), topic.unknownTaggedFields());
+        MetadataResponseTopic ofNoCache = new MetadataResponseTopic().setName("t");
+        TopicMinimums.declare(null, List.of(ofNoCache));
+        assertEquals(List.of(), ofNoCache.unknownTaggedFields());
+    }
+}
