@@ -30,7 +30,7 @@ class Durability(RackTest):
             run = run_control(self.folder / "runs", kafka.kafka, seed=SEED, min_racks=0)
         verdict = self.judge(run)
         assert verdict["verdict"] == "anomalies", verdict
-        assert verdict["counts"]["lost-write"] > 0 and verdict["totals"]["refused"] == 0, verdict
+        assert verdict["counts"]["lost-write"] > 0, verdict
 
     def test_protected_racks_refuse_and_lose_nothing(self) -> None:
         """The same story and seed where both thresholds hold: refused instead, none lost."""
