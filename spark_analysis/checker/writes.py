@@ -12,7 +12,13 @@ RECORD = ["producer", "seq"]
 PLACE = ["topic", "partition"]
 
 # Errors that say that the record was not appended. All others leave it open.
-REFUSED = ("NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_RACKS", "RECORD_TOO_LARGE", "INVALID_REQUIRED_ACKS")
+REFUSED = (
+    "NOT_ENOUGH_REPLICAS",
+    "NOT_ENOUGH_RACKS",
+    "INCONSISTENT_REPLICA_CONFIGURATION",
+    "RECORD_TOO_LARGE",
+    "INVALID_REQUIRED_ACKS",
+)
 
 
 def places(history: History) -> DataFrame:
