@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.errors import RackspanError
+from harness.files import write_aside
 
 SCHEMA_FILE = Path(__file__).with_name("run_folder.json")
 _ARROW = {"string": pa.string(), "int32": pa.int32(), "int64": pa.int64(), "double": pa.float64()}
@@ -52,12 +53,6 @@ def host_facts() -> dict[str, Any]:
         "platform": platform.platform(),
         "python": platform.python_version(),
     }
-
-
-def _write_aside(path: Path, text: str) -> None:
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    aside.write_text(text, encoding="utf-8")
-    aside.replace(path)
 
 
 class RunFolder:
@@ -204,7 +199,7 @@ class RunFolder:
 
     def _save_manifest(self) -> None:
         path = self.path / str(schema_file()["layout"]["manifest"])
-        _write_aside(path, json.dumps(self.manifest, indent=2, default=str) + "\n")
+        write_aside(path, json.dumps(self.manifest, indent=2, default=str) + "\n")
 
     def _add(self, table: str, rows: pa.Table, part: str) -> Path:
         want = arrow_schema(table)

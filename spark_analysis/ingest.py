@@ -107,21 +107,23 @@ def blocks(spark: SparkSession, runs: list[Run]) -> DataFrame:
 
 
 def _table(spark: SparkSession, path: Path, name: str, run: str) -> DataFrame:
-    folder = path / name
-    want = schemas.table(name)
-    if not folder.is_dir():
+    if not (path / name).is_dir():
         raise AnalysisError(
             f"{path} is not a whole run folder",
             seen=f"no folder {name}",
             do="give a folder made by a run, not one of its parts",
         )
-    if any(folder.glob("*.parquet")):
-        frame = spark.read.parquet(str(folder))
-        schemas.check_table(path, name, frame.schema)
-        frame = frame.select(*want.names)
-    else:
-        frame = spark.createDataFrame([], want)
-    return frame.select(F.lit(run).alias("run"), *want.names)
+    return read_table(spark, path, name).select(F.lit(run).alias("run"), *schemas.table(name).names)
+
+
+def read_table(spark: SparkSession, path: Path, name: str) -> DataFrame:
+    """One table of a run folder, empty if it has no files. Raises AnalysisError on columns not in the contract."""
+    want = schemas.table(name)
+    if not any((path / name).glob("*.parquet")):
+        return spark.createDataFrame([], want)
+    frame = spark.read.parquet(str(path / name))
+    schemas.check_table(path, name, frame.schema)
+    return frame.select(*want.names)
 
 
 def _json(path: Path) -> Any:

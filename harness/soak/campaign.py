@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.cluster import KafkaCluster
+from harness.files import write_aside
 from harness.progress import Progress
 from harness.scenarios.placement import assignment
 from harness.services.topics import Topics
@@ -129,10 +129,8 @@ def faults_of(cluster: KafkaCluster, seed: int, number: int) -> list[Fault]:
 
 def write(soak: Soak, out: Path) -> None:
     """Writes soak.json and soak.md."""
-    for name, text in (("soak.json", json.dumps(soak.plain(), indent=1) + "\n"), ("soak.md", soak.table() + "\n")):
-        aside = out / f".{name}.{os.getpid()}"
-        aside.write_text(text, encoding="utf-8")
-        aside.replace(out / name)
+    write_aside(out / "soak.json", json.dumps(soak.plain(), indent=1) + "\n")
+    write_aside(out / "soak.md", soak.table() + "\n")
 
 
 def play(

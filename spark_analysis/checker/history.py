@@ -10,9 +10,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructField, StructType
 
-from spark_analysis import schemas
 from spark_analysis.errors import AnalysisError
-from spark_analysis.ingest import read_run
+from spark_analysis.ingest import read_run, read_table
 
 PRODUCERS = StructType(
     [
@@ -72,7 +71,7 @@ class History:
 def read_history(spark: SparkSession, path: Path) -> History:
     """Reads one run folder. Raises AnalysisError that names the folder."""
     run = read_run(spark, path)
-    tables = {name: _table(spark, path, name) for name in LATER}
+    tables = {name: read_table(spark, path, name) for name in LATER}
     producers = [_producer(e["data"]) for e in run.events if (e["kind"], e["name"]) == ("note", "producer")]
     notes = [e["data"] for e in run.events if (e["kind"], e["name"]) == ("note", "replica")]
     expected = [(d["topic"], d["partition"], d["node"], d["end_offset"]) for d in notes]
@@ -90,15 +89,6 @@ def read_history(spark: SparkSession, path: Path) -> History:
 def _producer(data: dict[str, Any]) -> tuple[str, bool, bool, bool]:
     waits, final = str(data.get("acks", "all")) in _WAITING, data.get("retries") == 0
     return data["producer"], waits, final or bool(data.get("idempotence", True)), final
-
-
-def _table(spark: SparkSession, path: Path, name: str) -> DataFrame:
-    want = schemas.table(name)
-    if not any((path / name).glob("*.parquet")):
-        return spark.createDataFrame([], want)
-    frame = spark.read.parquet(str(path / name))
-    schemas.check_table(path, name, frame.schema)
-    return frame.select(*want.names)
 
 
 def faults(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
