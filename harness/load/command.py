@@ -32,8 +32,9 @@ class Produce:
     """One open-loop producer. ``rate`` is records per second, ``duration`` seconds, ``size`` bytes of the value.
 
     ``acks`` is 0, 1, all or, with the patched client, min.insync.replicas (-2): the client judges it.
-    ``spread`` is round-robin, sticky (the client's own choice) or one partition number. Kafka settings that are None
-    stay at the client's default. ``control`` lets the caller write pause, resume and stop lines to stdin.
+    ``spread`` is round-robin, sticky (no key: the client's own choice), keyed (the key is the record's number, 8 bytes)
+    or one partition number. Kafka settings that are None stay at the client's default. ``control`` lets the caller
+    write pause, resume and stop lines to stdin.
     """
 
     producer: str

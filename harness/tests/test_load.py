@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from confluent_kafka import Producer
+from kafka.partitioner.default import murmur2
 
 from harness.load.command import Copy, Produce, Read, java_command
 from harness.load.process import LoadClientError, LoadProcess
@@ -67,6 +68,12 @@ def test_due_times_are_evenly_spaced_and_latency_counts_from_them(broker: Broker
     assert np.all(np.abs(np.diff(column(acks, "due_ns")) - 4_000_000) <= 1)
     assert np.all(column(acks, "sent_ns") >= column(acks, "due_ns"))
     assert np.all(column(acks, "done_ns") > column(acks, "sent_ns"))
+
+
+def test_a_key_says_where_a_record_belongs(broker: Broker, tmp_path: Path) -> None:
+    _, acks = produce(broker, tmp_path, broker.topic("keyed", 3), rate=90, duration=1, spread="keyed")
+    wanted = [(murmur2(seq.to_bytes(8, "big")) & 0x7FFFFFFF) % 3 for seq in range(90)]
+    assert acks["partition"].to_pylist() == wanted and set(wanted) == {0, 1, 2}
 
 
 def test_a_hanging_broker_does_not_hold_up_the_schedule(broker: Broker, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.utils.AppInfoParser;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -132,9 +133,14 @@ final class ProduceRun {
     private Integer partition(long seq, int partitions) {
         return switch (settings.spread()) {
             case "round-robin" -> (int) (seq % partitions);
-            case "sticky" -> null;
+            case "sticky", "keyed" -> null;
             default -> Integer.valueOf(settings.spread());
         };
+    }
+
+    /** Its number, so that others can tell where a record belongs; null for records without a key. */
+    private byte[] key(long seq) {
+        return settings.spread().equals("keyed") ? ByteBuffer.allocate(Long.BYTES).putLong(seq).array() : null;
     }
 
     private void send(KafkaProducer<byte[], byte[]> producer, SendLog log, long seq, long due, long now,
@@ -144,7 +150,7 @@ final class ProduceRun {
         byte[] value = Payload.fill(template, clock.epoch(due), seq);
         Callback callback = (metadata, error) -> answered(log, seq, due, partition, metadata, error);
         try {
-            producer.send(new ProducerRecord<>(settings.topic(), partition, null, value), callback);
+            producer.send(new ProducerRecord<>(settings.topic(), partition, key(seq), value), callback);
         } catch (KafkaException e) {
             // Some failures are thrown and others go to the callback; each record is counted once.
             if (!log.answered(seq)) {

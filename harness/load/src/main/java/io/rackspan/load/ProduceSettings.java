@@ -33,9 +33,9 @@ record ProduceSettings(String producer, String topic, Path out, Path stopFile, d
                 + " needs at least " + Payload.minimumSize(producer) + " bytes");
         }
         String spread = options.text("spread", "round-robin");
-        if (!spread.matches("round-robin|sticky|\\d{1,9}")) {
+        if (!spread.matches("round-robin|sticky|keyed|\\d{1,9}")) {
             throw new Options.UsageException("bad --spread: saw '" + spread
-                + "'; give round-robin, sticky or the number of one partition");
+                + "'; give round-robin, sticky, keyed or the number of one partition");
         }
         return new ProduceSettings(producer, options.required("topic"), Path.of(options.required("out")),
             options.has("stop-file") ? Path.of(options.required("stop-file")) : null,
