@@ -32,6 +32,8 @@ def run(libs: Path, out: Path, classes: list[str]) -> int:
     folder = out / "tmp"
     folder.mkdir(parents=True, exist_ok=True)
     command = [compiler.tools().java, "-Xmx2g", "-Djava.security.manager=allow", f"-Djava.io.tmpdir={folder}"]
+    # What is on the wire is compared with what the official client library reads and writes.
+    command.append(f"-Drackspan.stock.clients={upstream.official('kafka-clients')}")
     command += [
         "-cp",
         os.pathsep.join(map(str, [ours, *path])),

@@ -14,6 +14,8 @@ REFUSED = "NOT_ENOUGH_RACKS"
 AFTER_APPEND = "NOT_ENOUGH_RACKS_AFTER_APPEND"
 FEW_REPLICAS = "NOT_ENOUGH_REPLICAS"
 
+PROMPT_S = 15.0  # far below any time-out of a client or broker, far above what a busy machine needs
+
 UNDER_RACKS = "kafka_server_ReplicaManager_UnderMinRackIsrPartitionCount"
 AT_RACKS = "kafka_server_ReplicaManager_AtMinRackIsrPartitionCount"
 RACK_FAILURES = "kafka_server_ReplicaManager_RackCheckFailureRate_total"

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from concurrent.futures import ThreadPoolExecutor
-
 from harness.faults.rack import rack_down
 from harness.services.kafka import KafkaRacks
 from harness.services.metrics import total
 from harness.services.segments import end_offset
 from harness.services.topics import Topics
 from harness.wait import Pending, wait_for
-from system_tests.lib import expect
+from system_tests.lib import expect, listing
 from system_tests.lib.base import RackTest
 
 AB = ((1, 2, 3, 4), (2, 1, 4, 3))  # two brokers in rack a, two in rack b
@@ -91,13 +88,8 @@ class RackDown(RackTest):
 
 def listed(kafka: KafkaRacks) -> tuple[set[str], set[str]]:
     """Partitions that kafka-topics.sh lists as under and as at the racks that are asked for."""
-    options = ("--under-min-rack-isr-partitions", "--at-min-rack-isr-partitions")
-    with ThreadPoolExecutor(2) as pool:
-        outputs = list(pool.map(lambda option: kafka.tool("kafka-topics.sh", "--describe", option), options))
-    under, at = (
-        {f"{topic}-{p}" for topic, p in re.findall(r"Topic: (\S+)\s+Partition: (\d+)", output)} for output in outputs
-    )
-    return under, at
+    found = listing.listed(kafka, listing.UNDER_MIN_RACKS, listing.AT_MIN_RACKS)
+    return found[listing.UNDER_MIN_RACKS], found[listing.AT_MIN_RACKS]
 
 
 def ends_of(kafka: KafkaRacks) -> list[int]:
