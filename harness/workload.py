@@ -65,6 +65,13 @@ class Load(_Strict):
 
     rate: float = Field(gt=0, le=100_000)
     size: int = Field(200, ge=64, le=1_000_000)
+    connections: int = Field(
+        1,
+        ge=1,
+        le=100,
+        description="producers that share the rate: a broker answers one request of a connection after the other, so "
+        "each must send seldom enough that its records do not wait for one another",
+    )
 
 
 class Fault(_Strict):

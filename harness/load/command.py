@@ -32,6 +32,7 @@ class Produce:
     """One open-loop producer. ``rate`` is records per second, ``duration`` seconds, ``size`` bytes of the value.
 
     ``acks`` is 0, 1, all or, with the patched client, min.insync.replicas (-2): the client judges it.
+    ``connections`` producers take the records in turn: a broker answers one request of a connection after the other.
     ``spread`` is round-robin, sticky (no key: the client's own choice), keyed (the key is the record's number, 8 bytes)
     or one partition number. Kafka settings that are None stay at the client's default. ``control`` lets the caller
     write pause, resume and stop lines to stdin.
@@ -45,6 +46,7 @@ class Produce:
     duration: float = 3600
     size: int = 200
     acks: str = "all"
+    connections: int = 1
     spread: str = "round-robin"
     linger_ms: int = 0
     retries: int | None = None
@@ -69,6 +71,7 @@ class Produce:
             "duration": self.duration,
             "size": self.size,
             "acks": self.acks,
+            "connections": self.connections,
             "spread": self.spread,
             "linger-ms": self.linger_ms,
             "retries": self.retries,

@@ -124,6 +124,7 @@ def _side(workload: Workload, mode: Mode, cluster: KafkaCluster, load: Clients) 
         rate=workload.load.rate,
         size=workload.load.size,
         acks=mode.acks,
+        connections=workload.load.connections,
         start_paused=True,
         close_seconds=20,
     )

@@ -70,6 +70,17 @@ def test_due_times_are_evenly_spaced_and_latency_counts_from_them(broker: Broker
     assert np.all(column(acks, "done_ns") > column(acks, "sent_ns"))
 
 
+def test_connections_share_the_records(broker: Broker, tmp_path: Path) -> None:
+    topic = broker.topic("shared")
+    summary, _ = produce(broker, tmp_path, topic, rate=90, duration=1, connections=3)
+    assert (summary["sent"], summary["acked"], summary["metrics"]["record-send-total"]) == (90, 90, 90)  # type: ignore[index]
+    tool = ["java", "-cp", f"{LIBS}/*", "org.apache.kafka.tools.TransactionsCommand"]
+    asked = [*tool, "--bootstrap-server", broker.bootstrap, "describe-producers", "--topic", topic, "--partition", "0"]
+    told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    ends = sorted(int(line.split()[3]) for line in told.splitlines()[1:])
+    assert ends == [29, 29, 29], f"each of three producers numbers its own 30 records:\n{told}"
+
+
 def test_a_key_says_where_a_record_belongs(broker: Broker, tmp_path: Path) -> None:
     _, acks = produce(broker, tmp_path, broker.topic("keyed", 3), rate=90, duration=1, spread="keyed")
     wanted = [(murmur2(seq.to_bytes(8, "big")) & 0x7FFFFFFF) % 3 for seq in range(90)]
@@ -253,6 +264,10 @@ def test_a_missing_topic_is_named_with_what_to_do(broker: Broker, tmp_path: Path
         (["produce", "--rate"], "option without a value: saw '--rate' at the end"),
         (["produce", "--producer", "p", "--size", "5"], "bad --size: saw 5; a record of producer p needs at least 22"),
         (["produce", "--producer", "x" * 32], "bad --producer: saw 32 bytes; give 1 to 31"),
+        (
+            ["produce", "--producer", "p", "--topic", "t", "--out", "f", "--connections", "1.5"],
+            "bad --connections: saw '1.5'; give a whole number up to 100",
+        ),
         (["produce", "--producer", "p", "--spread", "odd"], "bad --spread: saw 'odd'; give round-robin"),
         (["produce", "--producer", "p", "--topic", "t", "--out", "f", "--rate", "-1"], "bad --rate: saw '-1'"),
         (["copy", "--job", "x" * 32], "bad --job: saw 'xxxx"),

@@ -14,7 +14,6 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -25,8 +24,6 @@ import java.util.concurrent.locks.LockSupport;
 final class ProduceRun {
 
     private static final long IDLE_PARK_NS = 2_000_000;
-    private static final Set<String> METRICS = Set.of("record-send-total", "record-retry-total", "record-error-total",
-        "batch-split-total", "bufferpool-wait-time-ns-total");
 
     private final ProduceSettings settings;
     private final Clock clock = Clock.anchor();
@@ -44,8 +41,8 @@ final class ProduceRun {
         Runtime.getRuntime().addShutdownHook(new Thread(this::terminated, "terminated"));
         long capacity = (long) Math.ceil(settings.rate() * settings.duration());
         try (SendLog log = new SendLog(settings.out(), settings.producer(), settings.topic(), clock, capacity);
-             KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(settings.kafka())) {
-            int partitions = awaitPartitions(producer);
+             Connections producers = new Connections(settings.kafka(), settings.connections())) {
+            int partitions = awaitPartitions(producers);
             if (partitions == 0) {
                 return LoadMain.TIMED_OUT;
             }
@@ -54,13 +51,13 @@ final class ProduceRun {
             }
             started(partitions);
             ScheduledExecutorService ticker = Executors.newSingleThreadScheduledExecutor();
-            ticker.scheduleAtFixedRate(() -> tick(producer), 1, 1, TimeUnit.SECONDS);
-            long records = sendAll(producer, log, partitions);
+            ticker.scheduleAtFixedRate(() -> tick(producers), 1, 1, TimeUnit.SECONDS);
+            long records = sendAll(producers, log, partitions);
             closing = true;
-            producer.close(Duration.ofMillis((long) (settings.closeSeconds() * 1000)));
+            producers.close(Duration.ofMillis((long) (settings.closeSeconds() * 1000)));
             ticker.shutdownNow();
             log.finish(records);
-            summary(producer);
+            summary(producers);
             return LoadMain.OK;
         } finally {
             finished.countDown();
@@ -83,6 +80,18 @@ final class ProduceRun {
         }
     }
 
+    /** Every producer learns of the topic before the schedule begins. */
+    private int awaitPartitions(Connections producers) {
+        int partitions = 0;
+        for (KafkaProducer<byte[], byte[]> producer : producers.all()) {
+            partitions = awaitPartitions(producer);
+            if (partitions == 0) {
+                return 0;
+            }
+        }
+        return partitions;
+    }
+
     private int awaitPartitions(KafkaProducer<byte[], byte[]> producer) {
         long until = System.nanoTime() + (long) (settings.readySeconds() * 1e9);
         String seen = "no answer";
@@ -99,7 +108,7 @@ final class ProduceRun {
         return 0;
     }
 
-    private long sendAll(KafkaProducer<byte[], byte[]> producer, SendLog log, int partitions) {
+    private long sendAll(Connections producers, SendLog log, int partitions) {
         Schedule schedule = new Schedule(settings.rate());
         byte[] template = Payload.template(settings.producer(), settings.size());
         long seq = 0;
@@ -124,7 +133,7 @@ final class ProduceRun {
                 LockSupport.parkNanos(Math.min(due - now, IDLE_PARK_NS));
                 continue;
             }
-            send(producer, log, seq, due, now, partition(seq, partitions), template);
+            send(producers.of(seq), log, seq, due, now, partition(seq, partitions), template);
             seq++;
         }
         return seq;
@@ -170,12 +179,12 @@ final class ProduceRun {
         counters.done(result, cause, now - due);
     }
 
-    private void tick(KafkaProducer<byte[], byte[]> producer) {
+    private void tick(Connections producers) {
         control.checkStopFile(settings.stopFile());
         Map<String, Object> line = event("second");
         line.putAll(counters.totals());
         line.putAll(counters.interval());
-        line.put("metrics", metrics(producer));
+        line.put("metrics", producers.metrics());
         Json.print(line);
     }
 
@@ -189,6 +198,7 @@ final class ProduceRun {
         line.put("topic", settings.topic());
         line.put("partitions", partitions);
         line.put("rate", settings.rate());
+        line.put("connections", settings.connections());
         line.put("size", settings.size());
         line.put("client_version", AppInfoParser.getVersion());
         line.put("client_commit", AppInfoParser.getCommitId());
@@ -206,11 +216,11 @@ final class ProduceRun {
         Json.print(line);
     }
 
-    private void summary(KafkaProducer<byte[], byte[]> producer) {
+    private void summary(Connections producers) {
         Map<String, Object> line = event("summary");
         line.put("stopped_by", control.reason());
         line.putAll(counters.totals());
-        line.put("metrics", metrics(producer));
+        line.put("metrics", producers.metrics());
         Json.print(line);
     }
 
@@ -222,15 +232,5 @@ final class ProduceRun {
         line.put("t_ns", clock.epoch(now));
         line.put("mono_ns", now);
         return line;
-    }
-
-    private static Map<String, Object> metrics(KafkaProducer<byte[], byte[]> producer) {
-        Map<String, Object> out = new LinkedHashMap<>();
-        producer.metrics().forEach((name, metric) -> {
-            if (name.group().equals("producer-metrics") && METRICS.contains(name.name())) {
-                out.put(name.name(), metric.metricValue());
-            }
-        });
-        return out;
     }
 }

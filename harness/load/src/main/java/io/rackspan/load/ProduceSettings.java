@@ -10,14 +10,15 @@ import java.util.Set;
 
 /** What one producing run shall do. Times are seconds unless the name says otherwise. */
 record ProduceSettings(String producer, String topic, Path out, Path stopFile, double rate, double duration, int size,
-                       String spread, double readySeconds, double closeSeconds, boolean control, boolean startPaused,
-                       Properties kafka) {
+                       int connections, String spread, double readySeconds, double closeSeconds, boolean control,
+                       boolean startPaused, Properties kafka) {
 
     static final int MAX_PRODUCER_NAME = 31;
+    private static final int MAX_CONNECTIONS = 100;
     private static final int DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
     private static final Set<String> KNOWN = Set.of("bootstrap", "topic", "producer", "out", "stop-file", "rate",
-        "duration", "size", "spread", "ready-seconds", "close-seconds", "control", "start", "acks", "linger-ms",
-        "retries", "delivery-timeout-ms", "request-timeout-ms", "idempotence");
+        "duration", "size", "connections", "spread", "ready-seconds", "close-seconds", "control", "start", "acks",
+        "linger-ms", "retries", "delivery-timeout-ms", "request-timeout-ms", "idempotence");
 
     static ProduceSettings parse(String[] args) {
         Options options = new Options(args, KNOWN);
@@ -37,10 +38,15 @@ record ProduceSettings(String producer, String topic, Path out, Path stopFile, d
             throw new Options.UsageException("bad --spread: saw '" + spread
                 + "'; give round-robin, sticky, keyed or the number of one partition");
         }
+        double connections = options.positive("connections", 1);
+        if (connections != Math.rint(connections) || connections > MAX_CONNECTIONS) {
+            throw new Options.UsageException("bad --connections: saw '" + options.text("connections", "")
+                + "'; give a whole number up to " + MAX_CONNECTIONS);
+        }
         return new ProduceSettings(producer, options.required("topic"), Path.of(options.required("out")),
             options.has("stop-file") ? Path.of(options.required("stop-file")) : null,
             options.positive("rate", 100), options.positive("duration", 3600), size,
-            spread, options.positive("ready-seconds", 30),
+            (int) connections, spread, options.positive("ready-seconds", 30),
             options.positive("close-seconds", 10), options.text("control", "none").equals("stdin"),
             options.text("start", "running").equals("paused"), kafka(options));
     }
