@@ -14,11 +14,8 @@ from harness.progress import Progress
 TASKS = ("dist", "stockDist", "loadClient")
 
 
-def gradle(tasks: Sequence[str], label: str, progress: Progress) -> str:
-    """Runs Gradle tasks and returns their standard output; Gradle itself leaves out what is up to date.
-
-    Raises RackspanError with the end of what Gradle said (exit code 1; 4 without Gradle).
-    """
+def gradle_command(tasks: Sequence[str]) -> list[str]:
+    """Gradle with some tasks. Raises RackspanError (exit code 4) without Gradle."""
     program = shutil.which("gradle")
     if program is None:
         raise environment_error(
@@ -26,7 +23,15 @@ def gradle(tasks: Sequence[str], label: str, progress: Progress) -> str:
             seen="gradle is not on PATH",
             do="install it: apt-get install gradle, or run ./rackspan as root",
         )
-    command = [program, "--no-daemon", "-q", f"-Ppython={sys.executable}", *tasks]
+    return [program, "--no-daemon", "-q", f"-Ppython={sys.executable}", *tasks]
+
+
+def gradle(tasks: Sequence[str], label: str, progress: Progress) -> str:
+    """Runs Gradle tasks and returns their standard output; Gradle itself leaves out what is up to date.
+
+    Raises RackspanError with the end of what Gradle said (exit code 1; 4 without Gradle).
+    """
+    command = gradle_command(tasks)
     with locked_wait(project_root() / "build" / ".lock"), progress.step(label) as seen:
         done = run(command, seen)
         if done.code:

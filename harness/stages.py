@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import RackspanError
@@ -24,7 +23,6 @@ class Stage:
     name: str
     command: Sequence[str]
     results: Path | None = None
-    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,6 @@ def _execute(stage: Stage, log: Path, seen: Seen) -> None:
             stdin=subprocess.DEVNULL,
             text=True,
             errors="replace",
-            env={**os.environ, **stage.environment},
         )
         assert process.stdout is not None
         try:

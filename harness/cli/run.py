@@ -13,24 +13,23 @@ from harness import stages, workload
 from harness.build import build
 from harness.cli import report
 from harness.cli.output import Ticks, err, out
-from harness.cli.test import results_folder, system_tests, tell_troubles
+from harness.cli.test import PLAN, results_folder, system_tests, tell_troubles
 from harness.errors import Exit
 from harness.home import project_root
 from harness.scenarios.bench import run_bench
 from harness.scenarios.outage import run_outage
 
-# The six tests of the proposal's plan, and no more: `rackspan test` runs the rest.
-PLAN = "system_tests/suites/plan.yml"
 COMPARED = "two-racks"
 
 
 def run(
     to: Annotated[Path | None, typer.Option("--out", help="Folder for the page, report.json and tables.")] = None,
+    results: Annotated[Path | None, typer.Option(help="Folder for logs and reports of the plan's tests.")] = None,
 ) -> None:
     """Build, run the outage plan and the latency comparison on real clusters, and write the report."""
     progress = Ticks()
     build(progress)
-    folder = results_folder()
+    folder = (results or results_folder()).resolve()
     plan = stages.run([system_tests("outage plan", [PLAN], folder)], folder / "logs", progress)
     runs = [
         run_outage(report.runs_folder(), progress=progress),

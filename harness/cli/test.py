@@ -8,14 +8,18 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+import yaml
 
 from harness import stages
-from harness.build import build, gradle
+from harness.build import build, gradle, gradle_command
 from harness.cli.output import Ticks, err, out
 from harness.errors import Exit
 from harness.home import project_root
 from harness.runner.session import read_report, troubles
 from harness.stages import Stage
+
+# The six tests of the proposal's plan, which `rackspan run` runs.
+PLAN = "system_tests/suites/plan.yml"
 
 
 def test(
@@ -41,8 +45,8 @@ def test(
 
 def everything(folder: Path) -> list[Stage]:
     """All stages of the project's tests, quick ones first; results below `folder`."""
-    python = sys.executable
-    pytest = [python, "-m", "pytest", "-q"]
+    python, main = sys.executable, folder / "main"
+    pytest = [python, "-m", "pytest", "-q", "--durations=10"]
     reports = folder / "reports"
 
     def tests(name: str, *arguments: str) -> Stage:
@@ -56,16 +60,20 @@ def everything(folder: Path) -> list[Stage]:
         tests("patch tool", "kafka-patch/kpatch/tests", "-m", "not slow"),
         tests("harness", "harness/tests", "-m", "not documents"),
         tests("analysis", "spark_analysis/tests"),
-        Stage(
-            "JUnit tests of the patches",
-            [python, "-m", "kpatch", "test", "--out", str(folder / "junit")],
-            folder / "junit" / "reports",
-            {"PYTHONPATH": str(project_root() / "kafka-patch")},
-        ),
-        system_tests("system tests", ["system_tests"], folder),
+        Stage("JUnit tests of the patches", gradle_command(["testPatch"]), project_root() / "build/junit/reports"),
+        Stage("main job", [str(project_root() / "rackspan"), "run", "--results", str(main)], main),
+        system_tests("system tests", beside_the_plan(), folder),
         tests("documents", "harness/tests", "-m", "documents"),
         tests("tool chain and reproducible build", "kafka-patch/kpatch/tests", "-m", "slow"),
     ]
+
+
+def beside_the_plan() -> list[str]:
+    """Files of system tests that the main job does not run."""
+    root = project_root()
+    suites = yaml.safe_load((root / PLAN).read_text(encoding="utf-8")).values()
+    planned = {((root / PLAN).parent / path).resolve() for paths in suites for path in paths}
+    return [str(p.relative_to(root)) for p in sorted((root / "system_tests").rglob("*_test.py")) if p not in planned]
 
 
 def results_folder() -> Path:
@@ -82,7 +90,7 @@ def system_tests(name: str, suites: list[str], folder: Path) -> Stage:
 
 def tell_troubles(folder: Path) -> None:
     """Prints the system tests below a results folder that failed, or passed at the second attempt only."""
-    for report in sorted((folder / "system").glob("*/*/report.json")):
+    for report in sorted(folder.glob("**/system/*/*/report.json")):
         if "latest" not in report.parts:
             for line in troubles(read_report(report)):
                 err.print(line, markup=False)

@@ -22,8 +22,8 @@ DOCUMENTS = sorted(
     for p in project_root().glob(pattern)
 )
 _COMMAND = re.compile(r"(?:\./rackspan|bin/[a-z-]+\.sh|python -m|gradle|spark-submit) \S")
-# What runs this test, and a stage of it.
-ELSEWHERE = ("./rackspan test", "python -m pytest spark_analysis")
+# What runs this test, and stages of it.
+ELSEWHERE = ("./rackspan test", "./rackspan run", "gradle testPatch", "python -m pytest spark_analysis")
 
 
 def commands(text: str) -> list[str]:
@@ -80,7 +80,7 @@ def test_commands_of(document: Path, environment: dict[str, str]) -> None:
     if brokers:
         _run("./rackspan down documents", environment)
     if document.name == "README.md" and document.parent == project_root():
-        assert "./rackspan run" in wanted and len(wanted) > 5
+        assert len(wanted) > 5
 
 
 def test_commands_are_found_and_others_left_alone() -> None:

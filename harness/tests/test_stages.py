@@ -9,7 +9,9 @@ import pytest
 
 from harness import stages
 from harness.cli import report
+from harness.cli.test import PLAN, beside_the_plan
 from harness.errors import RackspanError
+from harness.home import project_root
 from harness.progress import Progress
 from harness.stages import Stage, Tally
 
@@ -65,6 +67,16 @@ def test_old_results_and_links_do_not_count(tmp_path: Path) -> None:
     (tmp_path / "latest").symlink_to("session")
     assert stages.count(tmp_path) == Tally(passed=2)
     assert stages.count(tmp_path, since=(tmp_path / "session" / "r.xml").stat().st_mtime + 1) == Tally()
+
+
+def test_every_system_test_is_run_once_by_the_main_job_or_beside_it() -> None:
+    root = project_root()
+    beside = beside_the_plan()
+    planned = [line.strip("- \n") for line in (root / PLAN).open() if line.startswith("  - ")]
+    together = [(root / path).resolve() for path in beside]
+    together += [(root / "system_tests/suites" / path).resolve() for path in planned]
+    assert len(planned) == 6
+    assert sorted(together) == sorted((root / "system_tests").rglob("*_test.py"))
 
 
 def test_report_takes_the_newest_run_of_each_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
