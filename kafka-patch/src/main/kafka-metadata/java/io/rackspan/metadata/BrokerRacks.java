@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.IntFunction;
 
 /**
  * The rack of every registered broker (seed 002, ISR Rack Tracking). Immutable, and replaced only when a rack changes, so
@@ -52,9 +53,14 @@ public final class BrokerRacks {
 
     /** The distinct racks of these brokers, in order. */
     public SortedSet<String> racksOf(Collection<Integer> brokers) {
+        return racksOf(brokers, racks::get);
+    }
+
+    /** The same, of brokers whose racks are told by a function; null is in no rack that is known. */
+    static SortedSet<String> racksOf(Collection<Integer> brokers, IntFunction<String> rackOf) {
         SortedSet<String> found = new TreeSet<>();
-        for (Integer broker : brokers) {
-            String rack = racks.get(broker);
+        for (int broker : brokers) {
+            String rack = rackOf.apply(broker);
             if (rack != null)
                 found.add(rack);
         }

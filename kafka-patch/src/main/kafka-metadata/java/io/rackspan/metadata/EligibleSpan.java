@@ -1,0 +1,54 @@
+package io.rackspan.metadata;
+
+import java.util.Collection;
+import java.util.List;
+import java.util.function.IntFunction;
+
+/**
+ * The racks' say in when the controller may forget who left the in-sync replicas of a partition (seed 002; the base asks for their
+ * number only). While they span too few racks their leader holds the high watermark, so that whoever left since then has all that
+ * was acknowledged with acks=all, and must stay electable: those in sync may be the next to lose their power. Immutable.
+ */
+public final class EligibleSpan {
+
+    /** The rule of a topic that asks for no racks: it changes nothing. */
+    public static final EligibleSpan NOT_ASKED = new EligibleSpan(1, broker -> null);
+
+    private final int minRacks;
+    private final IntFunction<String> rackOf;
+
+    private EligibleSpan(int minRacks, IntFunction<String> rackOf) {
+        this.minRacks = minRacks;
+        this.rackOf = rackOf;
+    }
+
+    /**
+     * @param minRacks the min.insync.racks of the topic
+     * @param rackOf   the rack of a registered broker, {@link BrokerRacks#UNNAMED} if it has none; null if it is not registered
+     */
+    public static EligibleSpan of(int minRacks, IntFunction<String> rackOf) {
+        return minRacks > 1 ? new EligibleSpan(minRacks, rackOf) : NOT_ASKED;
+    }
+
+    /** True if the topic asks for racks at all. */
+    public boolean isAsked() {
+        return minRacks > 1;
+    }
+
+    /**
+     * True if these in-sync replicas span enough racks, or all racks of the assignment where those are fewer. Leaders must reckon alike:
+     * it is the contrary of io.rackspan.cluster.RackSpan#holdsHighWatermark.
+     */
+    public boolean isMet(Collection<Integer> isr, Collection<Integer> assignment) {
+        return !isAsked() || span(isr) >= Math.min(minRacks, span(assignment));
+    }
+
+    private int span(Collection<Integer> brokers) {
+        return BrokerRacks.racksOf(brokers, rackOf).size();
+    }
+
+    /** The eligible replicas without those that were taken from the assignment: such a one would come back with an empty log. */
+    public List<Integer> assigned(List<Integer> eligible, Collection<Integer> assignment) {
+        return isAsked() ? eligible.stream().filter(assignment::contains).toList() : eligible;
+    }
+}

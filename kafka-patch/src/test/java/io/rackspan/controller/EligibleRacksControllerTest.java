@@ -1,0 +1,169 @@
+package io.rackspan.controller;
+
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.controller.ControllerFixture;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+/** The rule as a whole controller plays it: brokers 1 and 2 in rack a, 3 and 4 in rack b. */
+final class EligibleRacksControllerTest {
+
+    private static final ConfigResource TOPIC = new ConfigResource(ConfigResource.Type.TOPIC, "t");
+    private static final ConfigResource CLUSTER = new ConfigResource(ConfigResource.Type.BROKER, "");
+    private static final String RACKS = "min.insync.racks";
+
+    private static ControllerFixture controller(Map<String, Object> properties) throws Exception {
+        ControllerFixture controller = new ControllerFixture(properties);
+        List<String> racks = List.of("a", "a", "b", "b");
+        for (int id = 1; id <= 4; id++) {
+            controller.start(id, racks.get(id - 1), false);
+            controller.heartbeat(id, false);
+        }
+        return controller;
+    }
+
+    private static ControllerFixture controller(List<Integer> replicas, String minReplicas, String minRacks) throws Exception {
+        ControllerFixture controller = controller(Map.of());
+        controller.createTopic(replicas, Map.of("min.insync.replicas", minReplicas, RACKS, minRacks));
+        return controller;
+    }
+
+    private static ControllerFixture rackBLeft() throws Exception {
+        ControllerFixture controller = controller(List.of(1, 3, 2, 4), "2", "2");
+        controller.alterIsr(1, 2);
+        assertEquals(Set.of(3, 4), controller.eligible());
+        return controller;
+    }
+
+    @Test
+    void completeReplicasAreElectedOverTornOnes() throws Exception {
+        try (ControllerFixture controller = controller(List.of(1, 3, 2, 4), "2", "2")) {
+            controller.alterIsr(1, 2);
+            controller.fence(3, 4);
+            assertEquals(Set.of(3, 4), controller.eligible());
+            controller.fence(1, 2);
+            assertEquals(Set.of(), controller.isr());
+            for (int torn = 1; torn <= 2; torn++) {
+                controller.start(torn, "a", false);
+                controller.heartbeat(torn, false);
+            }
+            assertEquals(-1, controller.leader(), "a torn log was elected");
+            assertEquals(Set.of(3, 4), controller.eligible());
+            controller.start(4, "b", true);
+            controller.heartbeat(4, false);
+            assertEquals(4, controller.leader());
+            assertEquals(Set.of(3), controller.eligible());
+            controller.alterIsr(4, 1);
+            assertEquals(Set.of(), controller.eligible());
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(nullValues = "-", value = {"-,-,-,0", "2,-,-,2", "1,2,-,2", "2,1,-,0", "-,2,-,2", "-,2,1,0", "-,1,2,2", "2,2,1,0", "-,-,' 2 ',2"})
+    void theTopicWinsOverTheClusterDefaultAndThatOverTheProperties(String properties, String cluster, String topic, int eligible) throws Exception {
+        try (ControllerFixture controller = controller(properties == null ? Map.of() : Map.of(RACKS, properties))) {
+            if (cluster != null)
+                controller.alter(CLUSTER, RACKS, cluster);
+            controller.createTopic(List.of(1, 3, 2, 4), Map.of("min.insync.replicas", "2"));
+            if (topic != null)
+                controller.alter(TOPIC, RACKS, topic);
+            controller.alterIsr(1, 2);
+            assertEquals(eligible, controller.eligible().size());
+        }
+    }
+
+    @Test
+    void aChangedMinimumForgetsWhoIsEligible() throws Exception {
+        for (String value : new String[] {"1", "3", null})
+            try (ControllerFixture controller = rackBLeft()) {
+                controller.alter(TOPIC, RACKS, value);
+                assertEquals(Set.of(), controller.eligible(), "set to " + value);
+            }
+        for (String value : new String[] {"2", null})
+            try (ControllerFixture controller = rackBLeft()) {
+                controller.alter(CLUSTER, RACKS, value);
+                assertEquals(Set.of(), controller.eligible(), "cluster default set to " + value);
+            }
+        try (ControllerFixture controller = rackBLeft()) {
+            controller.legacyAlter(TOPIC, Map.of("min.insync.replicas", "2", RACKS, "1"));
+            assertEquals(Set.of(), controller.eligible());
+        }
+        try (ControllerFixture controller = rackBLeft()) {
+            controller.legacyAlter(TOPIC, Map.of("min.insync.replicas", "2"));
+            assertEquals(Set.of(), controller.eligible());
+        }
+        try (ControllerFixture controller = rackBLeft()) {
+            controller.alter(TOPIC, "retention.ms", "100000");
+            controller.alter(TOPIC, RACKS, "2");
+            assertEquals(Set.of(3, 4), controller.eligible(), "nothing changed that racks are judged by");
+        }
+    }
+
+    @Test
+    void whatIsForgottenInAnOutageIsNotElected() throws Exception {
+        try (ControllerFixture controller = rackBLeft()) {
+            controller.fence(3, 4, 1, 2);
+            controller.alter(TOPIC, RACKS, "1");
+            assertEquals(Set.of(), controller.eligible());
+            for (int id = 1; id <= 4; id++)
+                controller.heartbeat(id, false);
+            assertEquals(-1, controller.leader());
+        }
+    }
+
+    @Test
+    void unregisteringTheOtherRackForgetsWhoIsEligible() throws Exception {
+        try (ControllerFixture controller = controller(List.of(1, 3, 2, 4), "1", "2")) {
+            controller.fence(3, 4, 2);
+            assertEquals(Set.of(2, 4), controller.eligible(), "3 left while 4 was in sync");
+            controller.unregister(3);
+            assertEquals(Set.of(2, 4), controller.eligible(), "4 still is in rack b");
+            controller.unregister(4);
+            assertEquals(Set.of(), controller.eligible(), "the leader lets the high watermark move, and 2 does not have all");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"a,0", "c,2", "b,2"})
+    void aBrokerThatComesBackInAnotherRack(String rack, int eligible) throws Exception {
+        try (ControllerFixture controller = controller(List.of(1, 2, 3), "1", "2")) {
+            controller.fence(3, 2);
+            assertEquals(Set.of(2, 3), controller.eligible());
+            controller.start(3, rack, true);
+            assertEquals(eligible, controller.eligible().size());
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"a,0", "c,1"})
+    void aBrokerThatChangesItsRackBeforeItIsMissed(String rack, int eligible) throws Exception {
+        try (ControllerFixture controller = controller(List.of(1, 2, 3), "1", "2")) {
+            controller.start(3, rack, true);
+            assertEquals(Set.of(1, 2), controller.isr());
+            assertEquals(eligible, controller.eligible().size());
+        }
+    }
+
+    @Test
+    void anElectionIsNotForgottenWithTheRack() throws Exception {
+        try (ControllerFixture controller = controller(List.of(1, 2, 3), "1", "2")) {
+            controller.fence(3, 2, 1);
+            assertEquals(Set.of(), controller.isr());
+            controller.start(2, "b", true);
+            controller.start(3, "a", true);
+            controller.start(2, "a", true);
+            assertEquals(Set.of(1, 2, 3), controller.eligible(), "nobody leads, so that no high watermark can move");
+            controller.heartbeat(3, false);
+            assertEquals(3, controller.leader());
+            assertEquals(Set.of(), controller.eligible());
+        }
+    }
+}

@@ -1,0 +1,162 @@
+package org.apache.kafka.controller;
+
+import kafka.server.KafkaRaftServer;
+
+import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.message.AlterPartitionRequestData;
+import org.apache.kafka.common.message.BrokerHeartbeatRequestData;
+import org.apache.kafka.common.message.BrokerRegistrationRequestData;
+import org.apache.kafka.common.message.CreateTopicsRequestData;
+import org.apache.kafka.common.message.CreateTopicsResponseData;
+import org.apache.kafka.common.protocol.ApiKeys;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.requests.ApiError;
+import org.apache.kafka.metadata.PartitionRegistration;
+import org.apache.kafka.metadata.Replicas;
+import org.apache.kafka.server.common.EligibleLeaderReplicasVersion;
+import org.apache.kafka.server.common.MetadataVersion;
+
+import java.util.AbstractMap.SimpleEntry;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+/**
+ * An active controller with the settings of a real one, and one topic "t" of one partition. What its brokers would ask of it, the test
+ * asks. It is in this package because upstream's test environment and the controller's state are for this package only.
+ */
+public final class ControllerFixture implements AutoCloseable {
+
+    private static final long SESSION_MS = 3_600_000;
+
+    private final MockRaftClientTestEnv log;
+    private final QuorumControllerTestEnv env;
+    private final QuorumController controller;
+    private final Map<Integer, Long> epochs = new HashMap<>();
+    private Uuid topic;
+
+    /** @param properties the controller's own server.properties */
+    public ControllerFixture(Map<String, Object> properties) throws Exception {
+        log = new MockRaftClientTestEnv.Builder(1).build();
+        env = new QuorumControllerTestEnv.Builder(log).setSessionTimeoutMillis(OptionalLong.of(SESSION_MS))
+            .setControllerBuilderInitializer(builder -> builder.setConfigSchema(KafkaRaftServer.configSchema()).setStaticConfig(properties)).build();
+        controller = env.activeController();
+    }
+
+    private static ControllerRequestContext context(ApiKeys api) {
+        return ControllerRequestContextUtil.anonymousContextFor(api);
+    }
+
+    private static <T> T get(CompletableFuture<T> future) throws Exception {
+        return future.get(60, TimeUnit.SECONDS);
+    }
+
+    /** A broker starts, for the first time or again, and is in sync with nothing yet. */
+    public void start(int broker, String rack, boolean afterCleanShutdown) throws Exception {
+        forgetSession(broker);
+        BrokerRegistrationRequestData.ListenerCollection listeners = new BrokerRegistrationRequestData.ListenerCollection();
+        listeners.add(new BrokerRegistrationRequestData.Listener().setName("PLAINTEXT").setHost("localhost").setPort(9092 + broker));
+        epochs.put(broker, get(controller.registerBroker(context(ApiKeys.BROKER_REGISTRATION), new BrokerRegistrationRequestData()
+            .setBrokerId(broker).setRack(rack).setClusterId(controller.clusterId()).setIncarnationId(Uuid.randomUuid()).setListeners(listeners)
+            .setPreviousBrokerEpoch(afterCleanShutdown ? epochs.get(broker) : -1).setLogDirs(List.of(new Uuid(7, broker)))
+            .setFeatures(QuorumControllerIntegrationTestUtils.brokerFeaturesPlusFeatureVersions(MetadataVersion.MINIMUM_VERSION,
+                MetadataVersion.latestTesting(), Map.of(EligibleLeaderReplicasVersion.FEATURE_NAME, (short) 1))))).epoch());
+    }
+
+    /** As if the session had timed out long ago: a second incarnation is refused before. */
+    private void forgetSession(int broker) throws Exception {
+        if (epochs.containsKey(broker))
+            get(controller.appendReadEvent("forget the session", OptionalLong.empty(), () -> {
+                BrokerHeartbeatTracker tracker = controller.clusterControl().heartbeatManager().tracker();
+                tracker.updateContactTime(new BrokerIdAndEpoch(broker, epochs.get(broker)),
+                    tracker.time().nanoseconds() - TimeUnit.MILLISECONDS.toNanos(2 * SESSION_MS));
+                return null;
+            }));
+    }
+
+    /** The broker asks to be unfenced, or fenced. */
+    public void heartbeat(int broker, boolean fence) throws Exception {
+        assertEquals(fence, get(controller.processBrokerHeartbeat(context(ApiKeys.BROKER_HEARTBEAT), new BrokerHeartbeatRequestData()
+            .setBrokerId(broker).setBrokerEpoch(epochs.get(broker)).setCurrentMetadataOffset(Long.MAX_VALUE).setWantFence(fence))).isFenced());
+    }
+
+    public void fence(int... brokers) throws Exception {
+        for (int broker : brokers)
+            heartbeat(broker, true);
+    }
+
+    public void unregister(int broker) throws Exception {
+        get(controller.unregisterBroker(context(ApiKeys.UNREGISTER_BROKER), broker));
+    }
+
+    /** Creates topic t with these replicas, all in sync. */
+    public void createTopic(List<Integer> replicas, Map<String, String> configs) throws Exception {
+        CreateTopicsRequestData.CreatableTopic created = new CreateTopicsRequestData.CreatableTopic().setName("t").setNumPartitions(-1).setReplicationFactor((short) -1);
+        created.assignments().add(new CreateTopicsRequestData.CreatableReplicaAssignment().setPartitionIndex(0).setBrokerIds(replicas));
+        configs.forEach((name, value) -> created.configs().add(new CreateTopicsRequestData.CreatableTopicConfig().setName(name).setValue(value)));
+        CreateTopicsRequestData request = new CreateTopicsRequestData();
+        request.topics().add(created);
+        CreateTopicsResponseData.CreatableTopicResult result =
+            get(controller.createTopics(context(ApiKeys.CREATE_TOPICS), request, Set.of(), false)).topics().find("t");
+        assertEquals(Errors.NONE.code(), result.errorCode(), result.errorMessage());
+        topic = result.topicId();
+    }
+
+    /** The leader proposes these in-sync replicas; they are accepted. */
+    public void alterIsr(Integer... isr) throws Exception {
+        PartitionRegistration partition = partition();
+        AlterPartitionRequestData request = new AlterPartitionRequestData().setBrokerId(partition.leader).setBrokerEpoch(epochs.get(partition.leader));
+        AlterPartitionRequestData.TopicData data = new AlterPartitionRequestData.TopicData().setTopicId(topic);
+        data.partitions().add(new AlterPartitionRequestData.PartitionData().setPartitionIndex(0).setLeaderEpoch(partition.leaderEpoch)
+            .setPartitionEpoch(partition.partitionEpoch).setNewIsrWithEpochs(List.of(isr).stream().map(broker ->
+                new AlterPartitionRequestData.BrokerState().setBrokerId(broker).setBrokerEpoch(epochs.get(broker))).toList()));
+        request.topics().add(data);
+        assertEquals(Errors.NONE.code(), get(controller.alterPartition(context(ApiKeys.ALTER_PARTITION), request)).topics().get(0).partitions().get(0).errorCode());
+    }
+
+    /** Sets a value, or deletes it if it is null. An empty broker name is the cluster default. */
+    public void alter(ConfigResource resource, String name, String value) throws Exception {
+        OpType operation = value == null ? OpType.DELETE : OpType.SET;
+        Map<ConfigResource, ApiError> answer = get(controller.incrementalAlterConfigs(context(ApiKeys.INCREMENTAL_ALTER_CONFIGS),
+            Map.of(resource, Map.of(name, new SimpleEntry<>(operation, value))), false, false));
+        assertTrue(answer.get(resource).isSuccess(), answer.toString());
+    }
+
+    /** The older request: these values and no others. */
+    public void legacyAlter(ConfigResource resource, Map<String, String> all) throws Exception {
+        Map<ConfigResource, ApiError> answer = get(controller.legacyAlterConfigs(context(ApiKeys.ALTER_CONFIGS), Map.of(resource, all), false, false));
+        assertTrue(answer.get(resource).isSuccess(), answer.toString());
+    }
+
+    private PartitionRegistration partition() throws Exception {
+        return get(controller.appendReadEvent("look", OptionalLong.empty(), () -> controller.replicationControl().getPartition(topic, 0)));
+    }
+
+    public int leader() throws Exception {
+        return partition().leader;
+    }
+
+    public Set<Integer> isr() throws Exception {
+        return new TreeSet<>(Replicas.toList(partition().isr));
+    }
+
+    public Set<Integer> eligible() throws Exception {
+        return new TreeSet<>(Replicas.toList(partition().elr));
+    }
+
+    @Override
+    public void close() throws Exception {
+        env.close();
+        log.close();
+    }
+}
