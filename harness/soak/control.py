@@ -27,13 +27,13 @@ def run_control(
     *,
     seed: int,
     min_racks: int,
-    min_replicas: int = 2,
     progress: Progress | None = None,
 ) -> Path:
     """Plays it on a cluster with two brokers in each of racks a and b, and controllers elsewhere; returns the run.
 
-    `min_racks` 0 leaves the setting away, as the stock distribution has none. How the torn logs end and how long rack a
-    goes on alone follow from `seed`. Raises RackspanError.
+    Two replicas must be in sync, which those of one rack are by themselves. `min_racks` 0 leaves the setting away, as
+    the stock distribution has none. How the torn logs end and how long rack a goes on alone follow from `seed`. Raises
+    RackspanError.
     """
     rng = random.Random(f"control/{seed}")
     tail, alone = rng.choice(_TAILS), rng.uniform(2.0, 4.0)
@@ -54,7 +54,6 @@ def run_control(
         seed=seed,
         assignment=[[a[0], b[0], a[1], b[1]], [a[1], b[1], a[0], b[0]]],
         min_racks=min_racks,
-        min_replicas=min_replicas,
         told={"tail": tail, "alone_seconds": alone},
         progress=progress,
     )
