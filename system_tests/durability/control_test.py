@@ -33,7 +33,7 @@ class Durability(RackTest):
         assert verdict["counts"]["lost-write"] > 0, verdict
 
     def test_protected_racks_refuse_and_lose_nothing(self) -> None:
-        """Same story, same seed, with min.insync.racks: refused instead, none lost, though rack a has replicas enough."""
+        """Same story, same seed, with min.insync.racks: refused instead, none lost, though rack a has the replicas."""
         with self.racks(self.spec(RACKS), [expect.REPLICAS_REFUSED, TORN]) as kafka:
             run = run_control(self.folder / "runs", kafka.kafka, seed=SEED, min_racks=2)
         verdict = self.judge(run)
