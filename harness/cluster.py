@@ -27,6 +27,7 @@ from harness.progress import Progress
 from harness.readiness import NodeFailed, ready
 from harness.spec import NAME, ClusterSpec
 from harness.status import ClusterStatus, NodeStatus, summarize
+from harness.targets import fixed
 from harness.topology import Node, Plan, plan
 from harness.wait import Pending, wait_for
 
@@ -155,8 +156,12 @@ class KafkaCluster:
         return self._by_name()[self.plan.node(name).name]
 
     def select(self, targets: Targets) -> list[KafkaNode]:
-        """The nodes that targets such as `a1` or `rack:a` name. Raises RackspanError."""
-        return [self.node(n.name) for n in self.plan.select(targets)]
+        """The nodes that targets such as `a1`, `rack:a`, `leader:orders-0` or `controller` name now.
+
+        Raises RackspanError.
+        """
+        named = fixed([targets] if isinstance(targets, str) else targets, self.plan, self.view)
+        return [self.node(n.name) for n in self.plan.select(named)]
 
     def start(self, targets: Targets, *, seconds: float = READY_SECONDS) -> None:
         """Starts nodes that do not run and waits until they serve. Raises RackspanError."""
@@ -213,17 +218,22 @@ class KafkaCluster:
         """Delays and cuts between racks. Raises RackspanError (exit code 4) if the back end has none."""
         return self.backend.links(self.plan)
 
+    def alive_brokers(self) -> list[str]:
+        """address:port of the brokers whose processes run and are not frozen."""
+        brokers = [n for n in self._by_name().values() if n.node.role == "broker"]
+        return [n.node.endpoint for n in brokers if n.look()[1] is ProcessState.RUNNING]
+
     def view(self) -> View:
         """The cluster as its first answering broker sees it. Raises RackspanError."""
         self.backend.enter()
-        return view(self._alive_brokers())
+        return view(self.alive_brokers())
 
     def status(self) -> ClusterStatus:
         """State of every node, from the processes and from what the cluster says of itself."""
         self._reload()
         seen: View | None = None
         silence = ""
-        alive = self._alive_brokers()
+        alive = self.alive_brokers()
         if alive:
             try:
                 self.backend.enter()
@@ -344,10 +354,6 @@ class KafkaCluster:
                     for n in some:
                         n.terminate()
                     wait_gone(some, seconds, do="`rackspan kill` ends them at once")
-
-    def _alive_brokers(self) -> list[str]:
-        brokers = [n for n in self._by_name().values() if n.node.role == "broker"]
-        return [n.node.endpoint for n in brokers if n.look()[1] is ProcessState.RUNNING]
 
     def _by_name(self) -> dict[str, KafkaNode]:
         if self._nodes is None:

@@ -53,11 +53,12 @@ def delay(
 
 
 @fault.command("unplug")
-def unplug(node: Annotated[str, typer.Argument(help="A node, as a1.")], cluster: ClusterOption = None) -> None:
-    """Take a node off the network; its process runs on."""
-    links = chosen(cluster).links
-    links.unplug(node)
-    _show(links)
+def unplug(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
+    """Take nodes off the network; their processes run on."""
+    here = chosen(cluster)
+    for node in here.select(targets):
+        here.links.unplug(node.name)
+    _show(here.links)
 
 
 @fault.command("power-cut")
@@ -68,8 +69,9 @@ def power_cut(
 ) -> None:
     """Kill nodes and take from them all that they had not flushed; `rackspan start` brings them back (any back end)."""
     here = chosen(cluster)
-    here.kill(targets)
-    lost = {n.name: lose_unflushed(n, tail) for n in here.select(targets)}
+    nodes = here.select(targets)
+    here.kill([n.name for n in nodes])
+    lost = {n.name: lose_unflushed(n, tail) for n in nodes}
     rows = [(name, f"{c.topic}-{c.partition}", c.flushed, c.end) for name, loss in lost.items() for c in loss.cuts]
     out.print(table(("NODE", "LOG", "FLUSHED UP TO", "HAD"), rows))
 

@@ -11,33 +11,33 @@ from harness.cluster import KafkaCluster
 
 def start(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
     """Start nodes that do not run, and wait until they serve."""
-    _act(targets, cluster, lambda c: c.start(targets))
+    _act(targets, cluster, KafkaCluster.start)
 
 
 def stop(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
     """Stop nodes in an orderly way: leaders move away first."""
-    _act(targets, cluster, lambda c: c.stop(targets))
+    _act(targets, cluster, KafkaCluster.stop)
 
 
 def kill(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
     """End nodes at once, as a crash does."""
-    _act(targets, cluster, lambda c: c.kill(targets))
+    _act(targets, cluster, KafkaCluster.kill)
 
 
 def pause(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
     """Freeze nodes: connections stay open, nothing is answered."""
-    _act(targets, cluster, lambda c: c.pause(targets))
+    _act(targets, cluster, KafkaCluster.pause)
 
 
 def resume(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
     """Let frozen nodes go on."""
-    _act(targets, cluster, lambda c: c.resume(targets))
+    _act(targets, cluster, KafkaCluster.resume)
 
 
-def _act(targets: list[str], name: str | None, act: Callable[[KafkaCluster], None]) -> None:
+def _act(targets: list[str], name: str | None, act: Callable[[KafkaCluster, list[str]], None]) -> None:
     cluster = chosen(name)
     nodes = [n.name for n in cluster.select(targets)]
     before = cluster.node_states(nodes)
-    act(cluster)
+    act(cluster, nodes)  # by name: a leader would be another one afterwards
     after = cluster.node_states(nodes)
     out.print(table(("NODE", "BEFORE", "AFTER"), [(n, before[n], after[n]) for n in nodes]))

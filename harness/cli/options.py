@@ -10,6 +10,7 @@ from harness import cluster as clusters
 from harness.cli.output import Format, Ticks
 from harness.cluster import KafkaCluster
 from harness.errors import RackspanError, usage_error
+from harness.targets import CONTROLLER, LEADER
 
 
 def complete_name(incomplete: str) -> list[str]:
@@ -22,6 +23,7 @@ def complete_target(incomplete: str) -> list[str]:
     except RackspanError:
         return []
     targets = [n.name for n in nodes] + [f"rack:{r}" for r in dict.fromkeys(n.rack for n in nodes)]
+    targets += [CONTROLLER, LEADER]
     return [t for t in targets if t.startswith(incomplete)]
 
 
@@ -33,7 +35,7 @@ ClusterArgument = Annotated[
     str | None, typer.Argument(help="Cluster; the only one if not given.", autocompletion=complete_name)
 ]
 TargetsArgument = Annotated[
-    list[str], typer.Argument(help="Nodes such as a1, racks such as rack:a.", autocompletion=complete_target)
+    list[str], typer.Argument(help="Nodes as a1, rack:a, leader:TOPIC-0, controller.", autocompletion=complete_target)
 ]
 FormatOption = Annotated[Format, typer.Option("--output", "-o", help="How to print.")]
 

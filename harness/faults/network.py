@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 from harness.cluster import KafkaCluster
 from harness.faults.base import Events, fault
+from harness.faults.process import told
 
 
 def cut(
@@ -42,7 +44,13 @@ def delay(
     )
 
 
-def unplugged(cluster: KafkaCluster, node: str, *, events: Events | None = None) -> AbstractContextManager[None]:
-    """A node is off the network, also for clients, for the time of a `with` block; its process runs on."""
+@contextmanager
+def unplugged(cluster: KafkaCluster, node: str, *, events: Events | None = None) -> Iterator[str]:
+    """A node is off the network, also for clients, for the time of a `with` block, which gets its name; its process
+    runs on.
+    """
     links = cluster.links
-    return fault(f"unplugged {node}", lambda: links.unplug(node), lambda: links.plug(node), events, {"nodes": [node]})
+    (chosen,), data = told(cluster, node)
+    name = chosen.name
+    with fault(f"unplugged {node}", lambda: links.unplug(name), lambda: links.plug(name), events, data):
+        yield name

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from harness.backends.base import ProcessState
 from harness.cluster import KafkaCluster, Targets
 from harness.errors import RackspanError
 from harness.faults.base import Events, NoEvents, fault
-from harness.faults.process import heal
+from harness.faults.process import heal, told
 from harness.faults.unflushed import Loss, Tail, loss, recovery_points
 from harness.node import KafkaNode
 
@@ -23,6 +24,7 @@ CLEAN = ".kafka_cleanshutdown"
 POINTS = "recovery-point-offset-checkpoint"
 
 
+@contextmanager
 def power_cut(
     cluster: KafkaCluster,
     targets: Targets,
@@ -30,29 +32,30 @@ def power_cut(
     tail: Tail = "none",
     events: Events | None = None,
     name: str = "power_cut",
-) -> AbstractContextManager[None]:
-    """Takes the power from nodes (`rack:a`, names). Healed: they run and serve again, with what was left to them.
+) -> Iterator[list[str]]:
+    """Takes the power from nodes (`rack:a`, names, `leader:orders-0`). Healed: they run and serve again, with what was
+    left to them.
 
     `tail`: what lies behind the flushed part of each log: nothing, half a batch (`torn`), or the length without the
     content (`zeros`). What each log lost is an event `NAME lost`.
     """
-    chosen = cluster.select(targets)
+    chosen, data = told(cluster, targets)
     names = [n.name for n in chosen]
-    data = {"nodes": names, "ids": [n.node.id for n in chosen], "how": "power cut", "tail": tail}
 
     def begin() -> None:
         cluster.kill(names)
         for node in chosen:
             lost = lose_unflushed(node, tail)
-            told = {"node": node.name, "id": node.node.id, "logs": [asdict(cut) for cut in lost.cuts]}
-            (events or NoEvents()).event("fault", f"{name} lost", "point", told)
+            logs = {"node": node.name, "id": node.node.id, "logs": [asdict(cut) for cut in lost.cuts]}
+            (events or NoEvents()).event("fault", f"{name} lost", "point", logs)
 
-    return fault(name, begin, lambda: heal(cluster, names), events, data)
+    with fault(name, begin, lambda: heal(cluster, names), events, data | {"how": "power cut", "tail": tail}):
+        yield names
 
 
 def rack_power_cut(
     cluster: KafkaCluster, rack: str, *, tail: Tail = "none", events: Events | None = None
-) -> AbstractContextManager[None]:
+) -> AbstractContextManager[list[str]]:
     """The same for a whole rack."""
     return power_cut(cluster, f"rack:{rack}", tail=tail, events=events, name=f"rack_power_cut {rack}")
 

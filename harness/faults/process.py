@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from typing import Literal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
 
 from harness.backends.base import ProcessState
 from harness.cluster import KafkaCluster, Targets
 from harness.faults.base import Events, fault
+from harness.node import KafkaNode
+from harness.targets import moves
 
 How = Literal["kill", "stop", "pause"]
 
 
+@contextmanager
 def nodes_down(
     cluster: KafkaCluster,
     targets: Targets,
@@ -19,16 +23,29 @@ def nodes_down(
     how: How = "kill",
     events: Events | None = None,
     name: str = "nodes_down",
-) -> AbstractContextManager[None]:
-    """Takes nodes away: `kill` as a crash, `stop` in order, `pause` as a hang. Healed: they run and serve again."""
-    chosen = cluster.select(targets)
+) -> Iterator[list[str]]:
+    """Takes nodes away: `kill` as a crash, `stop` in order, `pause` as a hang. Healed: they run and serve again.
+
+    The block gets their names.
+    """
+    chosen, data = told(cluster, targets)
     names = [n.name for n in chosen]
-    data = {"nodes": names, "ids": [n.node.id for n in chosen], "how": how}
 
     def begin() -> None:
         {"kill": cluster.kill, "stop": cluster.stop, "pause": cluster.pause}[how](names)
 
-    return fault(name, begin, lambda: heal(cluster, names), events, data)
+    with fault(name, begin, lambda: heal(cluster, names), events, data | {"how": how}):
+        yield names
+
+
+def told(cluster: KafkaCluster, targets: Targets) -> tuple[list[KafkaNode], dict[str, Any]]:
+    """The nodes that targets name now, and what is recorded of them: `asked` where a role was named (the leader of a
+    partition, the active controller), since another node may have it later.
+    """
+    named = [targets] if isinstance(targets, str) else list(targets)
+    chosen = cluster.select(named)
+    data: dict[str, Any] = {"nodes": [n.name for n in chosen], "ids": [n.node.id for n in chosen]}
+    return chosen, data | ({"asked": named} if any(moves(t) for t in named) else {})
 
 
 def heal(cluster: KafkaCluster, targets: Targets) -> None:

@@ -71,7 +71,7 @@ def _leader(stage: Stage) -> str:
     return wait_for(f"a leader of {stage.topic}-0", probe, 60)
 
 
-def _cut(stage: Stage, fault: Fault) -> contextlib.AbstractContextManager[None]:
+def _cut(stage: Stage, fault: Fault) -> contextlib.AbstractContextManager[list[str]]:
     name = f"rack_power_cut {fault.target}" if fault.whom == "rack" else f"power_cut {fault.whom}"
     return power_cut(stage.cluster, _targets(stage, fault), tail=fault.tail, events=stage.run, name=name)
 

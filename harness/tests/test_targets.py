@@ -1,0 +1,44 @@
+"""Targets that name a role rather than a node, and what is said where nobody has it."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.admin import Partition, View, Voter
+from harness.errors import Exit, RackspanError
+from harness.spec import parse
+from harness.targets import fixed
+from harness.topology import plan
+
+PLAN = plan(parse({"racks": "a:1,b:1", "controllers": 2}))
+VIEW = View({1: "a", 2: "b"}, 102, (Voter(102, 0),), (Partition("my-topic", 3, 2, (1, 2), (2,)),))
+
+
+def never() -> View:
+    raise AssertionError("nobody needs to be asked")
+
+
+def test_roles_become_the_nodes_that_have_them() -> None:
+    assert fixed(["a1", "rack:b", "controllers"], PLAN, never) == ["a1", "rack:b", "controllers"]
+    assert fixed(["leader:my-topic-3", "a1", "controller"], PLAN, lambda: VIEW) == ["b1", "a1", "ctrl-2"]
+
+
+def test_what_there_is_not_is_named() -> None:
+    with pytest.raises(RackspanError) as e:
+        fixed(["leader:my-topic-0"], PLAN, lambda: VIEW)
+    assert e.value.code == Exit.USAGE
+    assert str(e.value) == (
+        "there is no partition 'my-topic-0'\n"
+        "  seen: topics: my-topic\n"
+        "  do:   name a topic and the number of its partition, as in leader:orders-0"
+    )
+    alone = View({}, -1, (), (Partition("t", 0, -1, (1, 2), ()),))
+    with pytest.raises(RackspanError) as e:
+        fixed(["leader:t-0"], PLAN, lambda: alone)
+    assert str(e.value) == (
+        "nobody is leader:t-0 now\n  seen: the partition has no leader\n  do:   wait until `rackspan status` shows one"
+    )
+    with pytest.raises(RackspanError, match="nobody is controller now\n  seen: the controllers have no leader"):
+        fixed(["controller"], PLAN, lambda: alone)
+    with pytest.raises(RackspanError, match="there is no partition 'x'\n  seen: topics: none"):
+        fixed(["leader:x"], PLAN, lambda: View({}, -1, (), ()))
