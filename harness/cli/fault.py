@@ -1,4 +1,4 @@
-"""`rackspan fault`: what is done to the network between racks, and undone; power cuts."""
+"""`rackspan fault`: what is broken on purpose, seen and ended: network, power, disks, moves, settings."""
 
 from __future__ import annotations
 
@@ -6,18 +6,27 @@ from typing import Annotated
 
 import typer
 
+from harness.backends.base import Capability
 from harness.cli.options import ClusterOption, FormatOption, TargetsArgument, chosen
 from harness.cli.output import Format, data, err, out, table
+from harness.cluster import KafkaCluster
 from harness.errors import usage_error
+from harness.faults.disk import fill, wait_ended
+from harness.faults.healing import active, heal_all
+from harness.faults.partitions import moved_leaders, moved_replicas
 from harness.faults.power import lose_unflushed
+from harness.faults.rolling import rolling_restart
+from harness.faults.settings import changed_setting
 from harness.faults.unflushed import Tail
-from harness.net.control import Links
+from harness.net.control import Links, LinkSeen
 
 fault = typer.Typer(
-    help="Cut and delay the network between racks (back end netns); take the power from nodes.", no_args_is_help=True
+    help="Break things on purpose, see what is broken, and heal it. Cuts and delays need the back end netns.",
+    no_args_is_help=True,
 )
 
 RacksArgument = Annotated[str, typer.Argument(help="Two racks, as a,b.")]
+TopicArgument = Annotated[str, typer.Argument(help="A topic.")]
 
 
 @fault.command("cut")
@@ -76,29 +85,119 @@ def power_cut(
     out.print(table(("NODE", "LOG", "FLUSHED UP TO", "HAD"), rows))
 
 
+@fault.command("disk-full")
+def disk_full(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
+    """Let no file of nodes get longer: brokers end by themselves, as with a full disk (any back end)."""
+    here = chosen(cluster)
+    nodes = here.select(targets)
+    fill(nodes)
+    wait_ended(nodes)
+    out.print(table(("NODE", "STATE"), [(n, state) for n, state in here.node_states(n.name for n in nodes).items()]))
+
+
+@fault.command("roll")
+def roll(
+    targets: TargetsArgument,
+    unclean: Annotated[
+        bool, typer.Option("--unclean", help="By kill -9, the next one as soon as the last one serves.")
+    ] = False,
+    cluster: ClusterOption = None,
+) -> None:
+    """Restart nodes one after the other; in order, and the next one when all replicas are in sync."""
+    names = rolling_restart(chosen(cluster), targets, how="kill" if unclean else "stop", whole=not unclean)
+    out.print(", ".join(names), markup=False)
+
+
+@fault.command("move-leaders")
+def move_leaders(
+    topic: TopicArgument,
+    to: Annotated[str, typer.Argument(help="A broker, as b1. Default: the next replica of each partition.")] = "",
+    cluster: ClusterOption = None,
+) -> None:
+    """Make other replicas of a topic lead, until healed."""
+    here = chosen(cluster)
+    moved_leaders(here, topic, to).begin(here)
+    _show_active(here)
+
+
+@fault.command("move-replicas")
+def move_replicas(
+    topic: TopicArgument,
+    rack: Annotated[str, typer.Argument(help="The rack to leave.")],
+    cluster: ClusterOption = None,
+) -> None:
+    """Take a topic's replicas out of a rack, to brokers elsewhere as far as there are any, until healed."""
+    here = chosen(cluster)
+    moved_replicas(here, topic, rack).begin(here)
+    _show_active(here)
+
+
+@fault.command("set")
+def change_setting(
+    setting: Annotated[str, typer.Argument(help="As min.insync.replicas=3.")],
+    topic: Annotated[str, typer.Option(help="Of this topic. Default: of the whole cluster.")] = "",
+    cluster: ClusterOption = None,
+) -> None:
+    """Give a setting another value, until healed."""
+    name, equals, value = setting.partition("=")
+    if not equals:
+        raise usage_error(
+            f"cannot read {setting} as a setting", seen="no =", do="as in rackspan fault set min.insync.replicas=3"
+        )
+    here = chosen(cluster)
+    changed_setting(here, topic, name, value).begin(here)
+    _show_active(here)
+
+
 @fault.command("list")
 def show(cluster: ClusterOption = None, output: FormatOption = Format.TABLE) -> None:
-    """Show every link: round-trip time asked and measured, and what is cut."""
-    _show(chosen(cluster).links, output)
+    """Show what is broken on purpose, and every link: round-trip time asked and measured, and what is cut."""
+    here = chosen(cluster)
+    links = here.links if _apart(here) else None
+    if output is not Format.TABLE:
+        found = [{"what": a.what, "since_ns": a.since_ns} for a in active(here)]
+        rows = _rows(links) if links else []
+        data({"active": found, "links": rows, "unplugged": links.state.unplugged if links else []}, output)
+        return
+    _show_active(here)
+    if links:
+        _show(links)
 
 
 @fault.command("heal")
 def heal(cluster: ClusterOption = None) -> None:
-    """Undo all cuts, put all nodes back on the network, and give each link the delay that the spec says."""
-    links = chosen(cluster).links
-    before = links.state
-    links.heal()
-    for one, other in before.cuts:
-        err.print(f"{one} to {other}: not cut any more")
-    for node in before.unplugged:
-        err.print(f"{node}: back on the network")
-    links.check()
-    _show(links)
+    """End every fault: links as the spec says, all nodes run, moved replicas and settings are back."""
+    here = chosen(cluster)
+    for what in heal_all(here):
+        err.print(f"ended: {what}", markup=False)
+    if _apart(here):
+        here.links.check()
+    _show_active(here)
 
 
-def _show(links: Links, output: Format = Format.TABLE) -> None:
+def _apart(cluster: KafkaCluster) -> bool:
+    return Capability.CUT in cluster.backend.capabilities and cluster.backend.stands()
+
+
+def _show_active(cluster: KafkaCluster) -> None:
+    found = active(cluster)
+    if found:
+        out.print(table(("FAULT", "SINCE"), [(a.what, a.since) for a in found]))
+    else:
+        out.print("no fault is in force")
+
+
+def _show(links: Links) -> None:
+    columns = ("RACKS", "RTT MS", "MEASURED MS", "JITTER", "LOSS", "CUT")
+    out.print(table(columns, [list(r.values()) for r in _rows(links)]))
+    unplugged = links.state.unplugged
+    if unplugged:
+        out.print(f"off the network: {', '.join(unplugged)}", markup=False)
+
+
+def _rows(links: Links) -> list[dict[str, object]]:
     state = links.state
-    measured = {seen.racks: seen for seen in links.measure(samples=9)}
+    measured: dict[str, LinkSeen] = {seen.racks: seen for seen in links.measure(samples=9)}
     rows: list[dict[str, object]] = []
     for one, other in state.pairs():
         seen = measured.get(f"{one}-{other}")
@@ -113,10 +212,4 @@ def _show(links: Links, output: Format = Format.TABLE) -> None:
                 "cut": ", ".join(cuts),
             }
         )
-    if output is not Format.TABLE:
-        data({"links": rows, "unplugged": state.unplugged}, output)
-        return
-    columns = ("RACKS", "RTT MS", "MEASURED MS", "JITTER", "LOSS", "CUT")
-    out.print(table(columns, [list(r.values()) for r in rows]))
-    if state.unplugged:
-        out.print(f"off the network: {', '.join(state.unplugged)}", markup=False)
+    return rows

@@ -10,6 +10,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it exports 
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
+    ConfigSource,
     NewTopic,
     OffsetSpec,
     ResourceType,
@@ -58,8 +59,22 @@ class Topics:
     def set(self, topic: str, name: str, value: object) -> None:
         """Sets one setting of a topic. Raises KafkaException with the cluster's own words."""
         self._alter(ConfigResource(ResourceType.TOPIC, topic), name, str(value))
+        self._told(topic, name, value)
+
+    def unset(self, topic: str, name: str) -> None:
+        """Takes a topic's own value of a setting away. Raises KafkaException."""
+        self._alter(ConfigResource(ResourceType.TOPIC, topic), name, None)
+        self._told(topic, name, None)
+
+    def own(self, topic: str, name: str) -> str | None:
+        """The topic's own value of a setting, None if it has none. Raises KafkaException, KeyError."""
+        found = self._config(topic)[name]
+        source: object = found.source  # a number, whatever the library says of it
+        return found.value if source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value else None
+
+    def _told(self, topic: str, name: str, value: object) -> None:
         if self._run is not None:
-            self._run.event("config", name, "point", {"topic": topic, "to": _number(value)})
+            self._run.event("config", name, "point", {"topic": topic, "to": None if value is None else _number(value)})
 
     def set_broker(self, broker: int, name: str, value: object) -> None:
         """Sets one dynamic setting of one broker. Raises KafkaException."""
@@ -96,8 +111,10 @@ class Topics:
         # A new one each time: a client goes on asking the broker that was its "controller" when that broker is down.
         return AdminClient({"bootstrap.servers": self._bootstrap, "log_level": 0})
 
-    def _alter(self, resource: ConfigResource, name: str, value: str) -> None:
-        resource.add_incremental_config(ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET))
+    def _alter(self, resource: ConfigResource, name: str, value: str | None) -> None:
+        """Sets, or with None takes away."""
+        how = AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
+        resource.add_incremental_config(ConfigEntry(name, value or "", incremental_operation=how))
         client = self._client()
         client.incremental_alter_configs([resource], request_timeout=self._seconds)[resource].result(self._seconds)
 

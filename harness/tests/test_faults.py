@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator
 
 import pytest
 
+from harness.admin import Partition
+from harness.backends.base import ProcessState
 from harness.cluster import KafkaCluster
+from harness.errors import RackspanError
+from harness.faults import settings
+from harness.faults.disk import disk_full
+from harness.faults.healing import active, heal_all
+from harness.faults.partitions import led_by, moved_leaders, replicas_moved, without
 from harness.faults.process import nodes_down
+from harness.faults.rolling import rolling_restart
+from harness.services.moves import reassign
 from harness.services.topics import Topics
+from harness.spec import parse
 from harness.tests.commands import rackspan
 from harness.tests.test_cluster import Record, home_of
+from harness.topology import plan
+from harness.wait import Pending, wait_for
 
 pytestmark = pytest.mark.cluster
 
@@ -20,7 +34,7 @@ TOPIC = "faults"
 @pytest.fixture(scope="module")
 def made(shared: KafkaCluster) -> KafkaCluster:
     """The module's cluster with a topic whose partitions are led by each broker in turn."""
-    Topics(shared.bootstrap).create(TOPIC, [[1, 2, 3], [2, 3, 1], [3, 1, 2]], min_insync_replicas=2)
+    Topics(shared.bootstrap).create(TOPIC, ASSIGNED, min_insync_replicas=2)
     return shared
 
 
@@ -31,8 +45,19 @@ def cluster(made: KafkaCluster) -> Iterator[KafkaCluster]:
     yield made
 
 
+def partitions(cluster: KafkaCluster) -> list[Partition]:
+    return sorted((p for p in cluster.view().partitions if p.topic == TOPIC), key=lambda p: p.partition)
+
+
 def leader(cluster: KafkaCluster, partition: int = 0) -> int:
-    return next(p.leader for p in cluster.view().partitions if (p.topic, p.partition) == (TOPIC, partition))
+    return partitions(cluster)[partition].leader
+
+
+def replicas(cluster: KafkaCluster) -> list[tuple[int, ...]]:
+    return [p.replicas for p in partitions(cluster)]
+
+
+ASSIGNED = [(1, 2, 3), (2, 3, 1), (3, 1, 2)]
 
 
 def test_roles_are_looked_up_when_the_fault_comes(cluster: KafkaCluster) -> None:
@@ -52,3 +77,114 @@ def test_roles_are_looked_up_when_the_fault_comes(cluster: KafkaCluster) -> None
     assert killed.returncode == 0, killed.stderr
     assert [line.split() for line in killed.stdout.splitlines()[1:]] == [[active, "running", "stopped"]]
     cluster.start(active)
+
+
+def test_replicas_leave_a_rack_and_come_back(cluster: KafkaCluster) -> None:
+    record = Record()
+    with replicas_moved(cluster, TOPIC, "b", events=record):
+        assert replicas(cluster) == [(1, 3), (3, 1), (3, 1)]
+        assert [a.what for a in active(cluster)] == [f"replicas of {TOPIC} out of rack b"]
+    assert replicas(cluster) == ASSIGNED and [p.leader for p in partitions(cluster)] == [1, 2, 3]
+    assert active(cluster) == []
+    data = {"topic": TOPIC, "to": {"0": [1, 3], "1": [3, 1], "2": [3, 1]}}
+    assert [(e[1], e[2], e[3]) for e in record.events][:2] == [
+        (f"replicas of {TOPIC} out of rack b", "begin", data),
+        (f"replicas of {TOPIC} out of rack b", "end", data),
+    ]
+
+
+def test_what_the_command_breaks_it_lists_and_heals(cluster: KafkaCluster) -> None:
+    """Each verb is a process of its own: what it is to put back it finds in the cluster's folder."""
+    home = home_of(cluster)
+    moved = rackspan("fault", "move-leaders", TOPIC, "b1", home=home)
+    assert moved.returncode == 0, moved.stderr
+    assert [p.leader for p in partitions(cluster)] == [2, 2, 2]
+    for arguments in (["min.insync.replicas=3", "--topic", TOPIC], ["message.max.bytes=1000000"]):
+        done = rackspan("fault", "set", *arguments, home=home)
+        assert done.returncode == 0, done.stderr
+    assert Topics(cluster.bootstrap).own(TOPIC, "min.insync.replicas") == "3"
+    ended = rackspan("fault", "disk-full", "c1", home=home)
+    assert ended.returncode == 0 and ended.stdout.splitlines()[1].split() == ["c1", "failed"], ended.stderr
+    listed = json.loads(rackspan("fault", "list", "-o", "json", home=home).stdout)
+    assert [a["what"] for a in listed["active"]] == [
+        "c1 is failed",
+        f"leaders of {TOPIC} moved",
+        f"min.insync.replicas of {TOPIC} changed",
+        "message.max.bytes of the cluster changed",
+    ]
+    assert listed["links"] == [] and listed["active"][1]["since_ns"] > time.time_ns() - 600e9
+    healed = rackspan("fault", "heal", home=home)
+    assert healed.returncode == 0 and "ended: c1 is failed" in healed.stderr, healed.stderr
+    assert healed.stdout == "no fault is in force\n"
+    assert [p.leader for p in partitions(cluster)] == [1, 2, 3] and replicas(cluster) == ASSIGNED
+    assert Topics(cluster.bootstrap).own(TOPIC, "min.insync.replicas") == "2"
+    assert settings.changed_setting(cluster, "", "message.max.bytes", 1).look()["value"] is None
+    assert cluster.node_states(["c1"]) == {"c1": "running"}
+
+
+def test_a_full_disk_ends_a_broker_and_another_one_leads(cluster: KafkaCluster) -> None:
+    record = Record()
+    with disk_full(cluster, f"leader:{TOPIC}-1", events=record) as names:
+        assert names == ["b1"] and cluster.node_states(names) == {"b1": "failed"}
+        wait_for("another leader", lambda: leader(cluster, 1) == 3 or Pending(f"leader {leader(cluster, 1)}"), 60)
+        with pytest.raises(RackspanError) as e, disk_full(cluster, "ctrl-9"):
+            pass
+        assert "there is no node 'ctrl-9'" in str(e.value)
+    assert cluster.node("b1").look()[1] is ProcessState.RUNNING
+    cluster.wait_in_sync()
+    assert [(e[1], e[2]) for e in record.events] == [
+        ("disk_full", "begin"),
+        ("disk_full ended", "point"),
+        ("disk_full", "end"),
+        ("disk_full healed", "point"),
+    ]
+
+
+def test_a_rolling_restart_takes_one_after_the_other(cluster: KafkaCluster) -> None:
+    before = {n.name: n.look()[0] for n in cluster.select("all")}
+    record = Record()
+    assert rolling_restart(cluster, ["a1", "c1"], how="kill", events=record) == ["a1", "c1"]
+    assert [p.isr for p in partitions(cluster) if len(p.isr) < 3] == [], "the last one is waited for too"
+    after = {n.name: n.look()[0] for n in cluster.select("all")}
+    assert {n for n in before if before[n] != after[n]} == {"a1", "c1"}
+    assert [(e[2], e[3]["nodes"]) for e in record.events if e[2] != "point"] == [
+        ("begin", ["a1"]),
+        ("end", ["a1"]),
+        ("begin", ["c1"]),
+        ("end", ["c1"]),
+    ]
+    rolled = rackspan("fault", "roll", "b1", home=home_of(cluster))
+    assert (rolled.returncode, rolled.stdout) == (0, "b1\n"), rolled.stderr
+    assert cluster.node("b1").look()[0] != before["b1"]
+
+
+def test_what_cannot_be_broken_is_said(cluster: KafkaCluster) -> None:
+    home = home_of(cluster)
+    assert rackspan("fault", "set", "x", home=home).stderr == (
+        "error: cannot read x as a setting\n  seen: no =\n  do:   as in rackspan fault set min.insync.replicas=3\n"
+    )
+    with pytest.raises(RackspanError) as e:
+        moved_leaders(cluster, "absent")
+    assert str(e.value) == f"there is no topic 'absent'\n  seen: topics: {TOPIC}\n  do:   name one of them"
+    with pytest.raises(RackspanError) as e:
+        settings.changed_setting(cluster, TOPIC, "no.such", 1).begin(cluster)
+    assert str(e.value).startswith("topics have no setting 'no.such'\n  seen: the cluster does not list it\n")
+    with pytest.raises(RackspanError) as e:
+        settings.changed_setting(cluster, TOPIC, "min.insync.replicas", "none").begin(cluster)
+    assert e.value.what == f"cannot change min.insync.replicas of {TOPIC} to none"
+    assert "min.insync.replicas" in e.value.seen
+    assert e.value.do == "give a value that the cluster takes"
+    assert heal_all(cluster) == [f"min.insync.replicas of {TOPIC} changed"], "a change that failed half-way is undone"
+    with pytest.raises(RackspanError) as e:
+        reassign(cluster, TOPIC, {0: [1, 99]})
+    assert e.value.what == f"cannot move replicas of {TOPIC}-0 to brokers 1, 99"
+    assert e.value.seen == "InvalidReplicationAssignmentError"
+
+
+def test_places_without_a_rack() -> None:
+    two = plan(parse({"racks": "a:2,b:2,c:1"})).brokers
+    assert led_by([1, 2, 3], 3) == [3, 1, 2]
+    assert without([1, 3, 5], "b", two) == [1, 2, 5]
+    assert without([1, 3, 4], "b", two) == [1, 2, 5]
+    assert without([1, 2, 3, 5], "a", two) == [4, 3, 5]
+    assert without([3, 4], "b", two[2:4]) == []

@@ -1,0 +1,32 @@
+"""Rolling restarts: node after node is ended and started again."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from harness.cluster import KafkaCluster, Targets
+from harness.faults.base import Events
+from harness.faults.process import nodes_down
+
+
+def rolling_restart(
+    cluster: KafkaCluster,
+    targets: Targets = "brokers",
+    *,
+    how: Literal["stop", "kill"] = "stop",
+    whole: bool = True,
+    events: Events | None = None,
+) -> list[str]:
+    """Restarts nodes one after the other, each once the one before serves; returns them in that order.
+
+    `stop` ends each in order, `kill` as a crash. `whole`: the next one waits until every replica is in sync again. With
+    `kill` and without that, partitions may end up without any replica that can be trusted, and stay without a leader.
+    Raises RackspanError; the node at hand then runs again, if it can.
+    """
+    names = [n.name for n in cluster.select(targets)]
+    for name in names:
+        with nodes_down(cluster, name, how=how, events=events, name=f"roll {how}"):
+            pass
+        if whole:
+            cluster.wait_in_sync()
+    return names
