@@ -90,7 +90,8 @@ def realtime(history: History) -> DataFrame:
     told = told.select(
         *RECORD, *PLACE, "offset", (F.col("sent_ns") + shift).alias("at"), (F.col("done_ns") + shift).alias("by")
     )
-    behind = Window.partitionBy(*PLACE).orderBy("offset").rowsBetween(1, Window.unboundedFollowing)
+    # From the log's end: a frame that grows is one pass, one that shrinks is summed up anew for each row.
+    behind = Window.partitionBy(*PLACE).orderBy(F.desc("offset")).rowsBetween(Window.unboundedPreceding, -1)
     early = told.withColumn("earliest", F.min("by").over(behind)).where(F.col("earliest") < F.col("at"))
     late = ((F.col("at") - F.col("earliest")) / 1e6).cast("decimal(20,3)")
     return anomaly(early, "realtime-order", "a record behind it had been acknowledged ", late, " ms before it was sent")
