@@ -316,11 +316,18 @@ class KafkaCluster:
         """What the hosts need, and the delays between racks as asked, which every run depends on."""
         if Capability.DELAY not in self.backend.capabilities:
             self.backend.bring_up(self.plan)
+            self._install()
             return
         with self.progress.step(f"network of {len(self.plan.nodes)} hosts made") as seen:
             self.backend.bring_up(self.plan)
             for link in self.links.check():
                 seen(str(link))
+
+    def _install(self) -> None:
+        wanted = {n.name: self._own(n) for n in self.plan.nodes}
+        if any(self.backend.placed(name, own) != own for name, own in wanted.items()):
+            with self.progress.step("distribution on the hosts"):
+                self.backend.install(wanted)
 
     def _begin(self, seconds: float) -> None:
         nodes = list(self._by_name().values())
@@ -360,20 +367,25 @@ class KafkaCluster:
             self._nodes = {n.name: self._make(n) for n in self.plan.nodes}
         return self._nodes
 
-    def _jvm(self, distribution: Distribution) -> JvmOptions:
-        if distribution.home not in self._jvms:
+    def _jvm(self, own: Distribution, placed: Distribution) -> JvmOptions:
+        if placed.home not in self._jvms:
             spec = self.state.spec
-            agent = agent_of(distribution) if spec.metrics else None
-            archive = cds.archive_for(distribution, self.progress)
-            self._jvms[distribution.home] = JvmOptions(spec.jvm, archive, agent)
-        return self._jvms[distribution.home]
+            agent = agent_of(own, placed) if spec.metrics else None
+            # the archive holds for a distribution where it was made
+            archive = cds.archive_for(own, self.progress) if placed == own else None
+            self._jvms[placed.home] = JvmOptions(spec.jvm, archive, agent)
+        return self._jvms[placed.home]
+
+    def _own(self, node: Node) -> Distribution:
+        override = self.state.spec.nodes.get(node.name)
+        other = override.distribution if override else None
+        return find(other) if other else self.distribution
 
     def _make(self, node: Node) -> KafkaNode:
         host = self.backend.host(node, str(self.folder / node.name))
-        override = self.state.spec.nodes.get(node.name)
-        other = override.distribution if override else None
-        own = find(other) if other else self.distribution
-        return KafkaNode(host, self.plan, node, own, lambda: self._jvm(own), {MARKER: str(self.folder)})
+        own = self._own(node)
+        placed = self.backend.placed(node.name, own)
+        return KafkaNode(host, self.plan, node, placed, lambda: self._jvm(own, placed), {MARKER: str(self.folder)})
 
     def _node_status(self, n: KafkaNode) -> NodeStatus:
         process, state = n.look()

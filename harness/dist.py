@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from harness.errors import environment_error
@@ -33,6 +35,16 @@ class Distribution:
         """Names of its patches in order, from rackspan.json; none in a distribution that has no such file."""
         file = self.home / "rackspan.json"
         return list(json.loads(file.read_text(encoding="utf-8")).get("patches", [])) if file.is_file() else []
+
+    @cached_property
+    def digest(self) -> str:
+        """What the files hold, as 12 hexadecimal digits: two builds that differ anywhere have another."""
+        found = hashlib.sha256()
+        for path in sorted(p for p in self.home.rglob("*") if p.is_file()):
+            found.update(f"{path.relative_to(self.home)}\0{path.stat().st_mode & 0o100:o}\0".encode())
+            with path.open("rb") as f:
+                found.update(hashlib.file_digest(f, "sha256").digest())
+        return found.hexdigest()[:12]
 
     @property
     def metrics_agent(self) -> Path | None:

@@ -60,9 +60,10 @@ class JvmOptions:
         }
 
 
-def agent_of(distribution: Distribution) -> tuple[str, str] | None:
-    """Jar and rules of the distribution's JMX exporter; None if it has none."""
-    jar = distribution.metrics_agent
-    if jar is None or not distribution.metrics_rules.is_file():
+def agent_of(distribution: Distribution, placed: Distribution) -> tuple[str, str] | None:
+    """Jar and rules of the distribution's JMX exporter as they lie at `placed`; None if it has none."""
+    jar, rules = distribution.metrics_agent, distribution.metrics_rules
+    if jar is None or not rules.is_file():
         return None
-    return str(jar), str(distribution.metrics_rules)
+    there = [placed.home / path.relative_to(distribution.home) for path in (jar, rules)]
+    return str(there[0]), str(there[1])

@@ -10,6 +10,7 @@ from typing import Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from harness.inventory import Machine, assign
 from harness.names import broker_names, controller_names
 from harness.net.links import Link, resolve
 from harness.profiles import Profile
@@ -91,8 +92,13 @@ class ClusterSpec(_Strict):
     racks: dict[str, int] = Field(
         default_factory=lambda: {"a": 2, "b": 2, "c": 2}, description='brokers per rack; also as text: "a:2,b:2,c:2"'
     )
-    backend: Literal["local", "netns"] = Field(
-        default="local", description="local: processes on loopback addresses; netns: hosts with networks of their own"
+    backend: Literal["local", "netns", "ssh"] = Field(
+        default="local",
+        description="local: processes on loopback addresses; netns: hosts with networks of their own; "
+        "ssh: the machines of an inventory",
+    )
+    hosts: tuple[Machine, ...] = Field(
+        default=(), description="machines for the back end ssh; `--inventory FILE` reads them from a file"
     )
     links: dict[str, Link] = Field(
         default_factory=dict,
@@ -152,8 +158,21 @@ class ClusterSpec(_Strict):
             resolve(self.links, list(self.racks))
         except ValueError as e:
             raise ValueError(f"links: {e}") from None
-        if self.links and self.backend == "local":
-            raise ValueError("links: the back end local cannot delay; give `backend: netns`")
+        if self.links and self.backend != "netns":
+            raise ValueError(f"links: the back end {self.backend} cannot delay; give `backend: netns`")
+        return self
+
+    @model_validator(mode="after")
+    def _hosts_fit_nodes(self) -> ClusterSpec:
+        if self.hosts and self.backend != "ssh":
+            raise ValueError(f"hosts: the back end {self.backend} makes its own; give `backend: ssh`")
+        if self.backend == "ssh":
+            if not self.hosts:
+                raise ValueError("hosts: the back end ssh needs machines; give `--inventory FILE`")
+            try:
+                assign(self.racks, self.controllers, self.hosts)
+            except ValueError as e:
+                raise ValueError(f"hosts: {e}") from None
         return self
 
     @model_validator(mode="after")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 
 from harness.errors import usage_error
+from harness.inventory import assign
 from harness.names import broker_name, controller_name
 from harness.spec import ClusterSpec, NodeOverride
 
@@ -109,8 +110,10 @@ class Plan:
 def plan(spec: ClusterSpec, block: int = 77) -> Plan:
     """Lays a spec out on addresses NET.RACK.N; controllers are dealt over the racks in turn.
 
-    NET is 127.BLOCK, or 198.18 in networks of the cluster's own (a range that is set apart for tests).
+    NET is 127.BLOCK, or 198.18 in networks of the cluster's own (a range that is set apart for tests). Machines that
+    are there already keep their addresses; a controller may share one with a broker.
     """
+    machines = assign(spec.racks, spec.controllers, spec.hosts) if spec.backend == "ssh" else {}
     net = "198.18" if spec.backend == "netns" else f"127.{block}"
     nodes: list[Node] = []
     index = {rack: number for number, rack in enumerate(spec.racks, start=1)}
@@ -125,7 +128,7 @@ def plan(spec: ClusterSpec, block: int = 77) -> Plan:
                     role="broker",
                     rack=rack,
                     broker_rack=rack if override.rack is None else override.rack,
-                    address=f"{net}.{index[rack]}.{n}",
+                    address=machines[name].address if machines else f"{net}.{index[rack]}.{n}",
                     port=BROKER_PORT,
                     metrics_port=METRICS_PORT,
                     heap=override.heap or spec.heap.broker,
@@ -135,6 +138,7 @@ def plan(spec: ClusterSpec, block: int = 77) -> Plan:
     for number, rack in enumerate(islice(cycle(spec.racks), spec.controllers)):
         name = controller_name(number + 1)
         override = spec.nodes.get(name, NodeOverride())  # type: ignore[call-arg]
+        own = f"{net}.{index[rack]}.{FIRST_CONTROLLER + number // len(spec.racks)}"
         nodes.append(
             Node(
                 id=first + number,
@@ -142,9 +146,9 @@ def plan(spec: ClusterSpec, block: int = 77) -> Plan:
                 role="controller",
                 rack=rack,
                 broker_rack="",
-                address=f"{net}.{index[rack]}.{FIRST_CONTROLLER + number // len(spec.racks)}",
+                address=machines[name].address if machines else own,
                 port=CONTROLLER_PORT,
-                metrics_port=METRICS_PORT,
+                metrics_port=METRICS_PORT + 1 if machines else METRICS_PORT,
                 heap=override.heap or spec.heap.controller,
             )
         )

@@ -3,5 +3,6 @@
 from harness.backends.base import Backend
 from harness.backends.local import LocalBackend
 from harness.backends.netns import NetnsBackend
+from harness.backends.ssh import SshBackend
 
-BACKENDS: dict[str, type[Backend]] = {"local": LocalBackend, "netns": NetnsBackend}
+BACKENDS: dict[str, type[Backend]] = {"local": LocalBackend, "netns": NetnsBackend, "ssh": SshBackend}

@@ -16,6 +16,7 @@ from pathlib import Path
 from signal import SIGKILL, Signals
 from typing import TYPE_CHECKING
 
+from harness.dist import Distribution
 from harness.errors import RackspanError, environment_error
 from harness.topology import Node, Plan
 from harness.wait import Pending, wait_for
@@ -118,6 +119,14 @@ class Host(ABC):
         """The last lines of a text file; "" if there is none."""
         return self.shell(f"tail -n {lines} -- {shlex.quote(path)} 2>/dev/null").out
 
+    def rest(self, path: str, offset: int) -> tuple[int, bytes]:
+        """The size of a text file and what it holds behind the offset; (0, b"") if there is none."""
+        file = shlex.quote(path)
+        size, _, text = self.shell(f"[ -f {file} ] && stat -c %s {file} && tail -c +{offset + 1} {file}").out.partition(
+            "\n"
+        )
+        return int(size or 0), text.encode()
+
     def remove(self, path: str) -> None:
         """Removes a file or folder below the host's root; none there is success."""
         if not path.startswith(self.root.rstrip("/") + "/"):
@@ -197,6 +206,13 @@ class Backend(ABC):
         that ends, unless it is let go.
         """
         self.enter()
+
+    def install(self, wanted: Mapping[str, Distribution]) -> None:  # noqa: B027  # some hosts share this machine's files
+        """Brings each node's distribution to its host, where that is needed. Raises RackspanError."""
+
+    def placed(self, node: str, distribution: Distribution) -> Distribution:
+        """The distribution as it lies on the host of a node."""
+        return distribution
 
     def stands(self) -> bool:
         """Whether there is what `bring_up` makes."""

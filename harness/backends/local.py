@@ -67,6 +67,15 @@ class LocalHost(Host):
         done = subprocess.run(["tail", "-n", str(lines), "--", path], capture_output=True, text=True, errors="replace")
         return done.stdout
 
+    def rest(self, path: str, offset: int) -> tuple[int, bytes]:
+        try:
+            with Path(path).open("rb") as f:
+                size = f.seek(0, os.SEEK_END)
+                f.seek(offset)
+                return size, f.read()
+        except FileNotFoundError:
+            return 0, b""
+
     def signal(self, process: Process, number: signal.Signals) -> bool:
         if self.state(process) is ProcessState.GONE:
             return False

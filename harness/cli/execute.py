@@ -26,6 +26,7 @@ def execute(
         raise usage_error("there is no command to run", seen=f"only {node}", do=f"rackspan exec {node} -- COMMAND")
     values = environment(found)
     values |= {"NODE": node, "RACK": on.node.rack, "ADDRESS": on.node.endpoint}
+    values |= {"KAFKA_HOME": str(on.distribution.home), "PATH": str(on.distribution.home / "bin")}
     values["PATH"] += os.pathsep + os.environ.get("PATH", os.defpath)
     script = 'cd "$1" && shift && exec "$@"'
     argv = on.host.argv(

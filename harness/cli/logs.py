@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from harness.backends.base import Host
 from harness.cli.options import ClusterOption, TargetsArgument, chosen
 from harness.cli.output import out
 from harness.errors import usage_error
@@ -31,7 +31,7 @@ def logs(
     pattern = _pattern(grep)
     nodes = chosen(cluster).select(targets)
     width = max(len(n.name) for n in nodes)
-    tails = {n.name: Tail(Path(n.console_file)) for n in nodes}
+    tails = {n.name: Tail(n.host, n.console_file) for n in nodes}
     while True:
         for name, tail in tails.items():
             for line in selected(tail.lines(), first, pattern):
@@ -42,22 +42,20 @@ def logs(
 
 
 class Tail:
-    """What was added to a file since the last look; begins again if the file was made anew."""
+    """What was added to a host's file since the last look; begins again if the file was made anew."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, host: Host, path: str) -> None:
+        self.host = host
         self.path = path
         self.offset = 0
 
     def lines(self) -> list[str]:
         """Whole lines only."""
-        try:
-            with self.path.open("rb") as f:
-                if f.seek(0, 2) < self.offset:
-                    self.offset = 0
-                f.seek(self.offset)
-                text, newline, _ = f.read().rpartition(b"\n")
-        except FileNotFoundError:
-            return []
+        size, behind = self.host.rest(self.path, self.offset)
+        if size < self.offset:
+            self.offset = 0
+            _, behind = self.host.rest(self.path, 0)
+        text, newline, _ = behind.rpartition(b"\n")
         self.offset += len(text) + len(newline)
         return text.decode(errors="replace").splitlines() if newline else []
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from harness import inventory
 from harness import spec as specs
 from harness.backends import BACKENDS
 from harness.cli.output import Ticks, err, out, table
@@ -23,6 +24,9 @@ def up(
     distribution: Annotated[str | None, typer.Option(help="rackspan, stock, or a folder.")] = None,
     controllers: Annotated[int | None, typer.Option(help="Number of controllers.")] = None,
     backend: Annotated[str | None, typer.Option(help=f"Where nodes run: {', '.join(BACKENDS)}.")] = None,
+    hosts: Annotated[
+        Path | None, typer.Option("--inventory", help="Machines for the back end ssh, as YAML or ducktape's JSON.")
+    ] = None,
     link: Annotated[
         list[str] | None, typer.Option("--link", help="Round-trip time between racks: default=2ms, a-c=20ms.")
     ] = None,
@@ -38,6 +42,8 @@ def up(
     data = specs.load(file).model_dump(exclude_unset=True) if file else {}
     given = {"racks": racks, "name": name, "distribution": distribution, "controllers": controllers, "backend": backend}
     data |= {key: value for key, value in given.items() if value is not None}
+    if hosts:
+        data["hosts"] = inventory.load(hosts)
     if setting:
         data["broker"] = data.get("broker", {}) | dict(_pair(text, "--set", "min.insync.racks=2") for text in setting)
     if link:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from harness.errors import RackspanError, environment_error
@@ -50,6 +52,18 @@ def enter_network(path: str) -> None:
     if not _home:
         _home.append(os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC))
     _enter(path, CLONE_NEWNET)
+
+
+@contextmanager
+def home_here() -> Iterator[None]:
+    """For the time of a block the network that this thread is in counts as where the process began."""
+    before = list(_home)
+    _home[:] = [os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)]
+    try:
+        yield
+    finally:
+        os.close(_home[0])
+        _home[:] = before
 
 
 def leave_network() -> None:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.backends import BACKENDS
+from harness.backends.base import Capability
 from harness.errors import Exit, RackspanError, usage_error
 from harness.home import project_root
 from harness.net import namespaces
@@ -30,6 +31,7 @@ from harness.runner.lifeline import children, end_with_parent
 from harness.services.kafka import remove_abandoned
 from harness.wait import wait_for
 
+NO_NETWORKS = "RACKSPAN_NO_NETWORKS"  # environment variable of ducktape: why tests that need networks are left out
 CLUSTER = "harness.runner.cluster.RackCluster"
 _ENDED = re.compile(r"RunnerClient: (\S+\.\w+\.\w+\S*): (PASS|FAIL|FLAKY|IGNORE)")
 _BEGUN = re.compile(r"RunnerClient: (\S+\.\w+\.\w+\S*): Setting up")
@@ -98,13 +100,16 @@ def run_suite(
         progress.note(f"cluster {name} of an interrupted session ended")
     folder = results.resolve() / f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
     folder.mkdir(parents=True)
-    command = [*_rights(globals_ or {}, progress), sys.executable, "-m", "ducktape", "--cluster", CLUSTER]
+    rights, no_networks = _rights(globals_ or {})
+    if no_networks:
+        progress.note(f"tests that need networks between racks are left out: {no_networks}")
+    command = [*rights, sys.executable, "-m", "ducktape", "--cluster", CLUSTER]
     command += ["--results-root", str(folder)]
     command += ["--globals", json.dumps(dict(globals_ or {})), "--deflake", str(attempts), *(_inside(p) for p in paths)]
     log = folder / "ducktape.log"
     with _interrupted_by_sigterm():
         try:
-            code = _run(command, log, progress)
+            code = _run(command, log, progress, no_networks)
         finally:
             remove_abandoned()
     report = next(iter(sorted(folder.glob("*/report.json"))), None)
@@ -144,9 +149,13 @@ def _outcome(row: Mapping[str, Any], folder: Path) -> Outcome:
     )
 
 
-def _run(command: Sequence[str], log: Path, progress: Progress) -> int:
+def _run(command: Sequence[str], log: Path, progress: Progress, no_networks: str) -> int:
     """Runs ducktape to its end, telling each test as it begins and ends. On Ctrl-C it is given time to tear down."""
-    environment = {**os.environ, "PYTHONPATH": _joined(str(project_root()), os.environ.get("PYTHONPATH", ""))}
+    environment = {
+        **os.environ,
+        NO_NETWORKS: no_networks,
+        "PYTHONPATH": _joined(str(project_root()), os.environ.get("PYTHONPATH", "")),
+    }
     with log.open("w", encoding="utf-8") as out:
         process = subprocess.Popen(
             command,
@@ -237,14 +246,18 @@ def _inside(path: str | Path) -> str:
     return str(resolved.relative_to(project_root())) + mark + method
 
 
-def _rights(globals_: Mapping[str, Any], progress: Progress) -> list[str]:
-    """What ducktape is started with, so that it may make networks: once it has threads it is too late."""
+def _rights(globals_: Mapping[str, Any]) -> tuple[list[str], str]:
+    """What ducktape is started with, so that it may make networks: once it has threads it is too late; and why there
+    are none, "" if there are.
+    """
     name = globals_.get("backend", "local")
     if name not in BACKENDS:
         raise usage_error(f"there is no back end {name!r}", seen=f"known: {', '.join(BACKENDS)}", do="name one of them")
-    if hindrance := attempt().hindrance:
-        progress.note(f"tests that need networks between racks are left out: {hindrance}")
-    return [] if hindrance and name == "local" else namespaces.user_prefix()
+    hindrance = attempt().hindrance
+    why = hindrance
+    if "backend" in globals_ and Capability.DELAY not in BACKENDS[name].capabilities:
+        why = f"the back end {name} has none"
+    return [] if hindrance and name != "netns" else namespaces.user_prefix(), why
 
 
 def _joined(*parts: str) -> str:

@@ -6,12 +6,14 @@ import contextlib
 import os
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from ducktape.services.service import Service
 
+from harness import inventory
 from harness.admin import answers
 from harness.backends.base import Output, Process, ProcessState, exports
 from harness.cluster import READY_SECONDS, KafkaCluster, names, remove
@@ -21,7 +23,7 @@ from harness.progress import Progress, Seen
 from harness.runner.cluster import nodes_by_type
 from harness.services.logs import Allowed, error_lines, summary
 from harness.services.metrics import Sample, scrape, total
-from harness.spec import ClusterSpec
+from harness.spec import ClusterSpec, parse
 from harness.topology import plan
 from harness.wait import Pending, wait_for
 
@@ -73,8 +75,7 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
     }
 
     def __init__(self, context: Any, spec: ClusterSpec, allowed: Sequence[Allowed] = ()) -> None:
-        backend = context.globals.get("backend", spec.backend)
-        self.spec = spec.model_copy(update={"name": f"test-{os.getpid()}-{next(_numbers)}", "backend": backend})
+        self.spec = _on(spec, context.globals, f"test-{os.getpid()}-{next(_numbers)}")
         self.plan = plan(self.spec)
         self.allowed = (*ALLOWED, *allowed)
         self._kafka: KafkaCluster | None = None
@@ -241,6 +242,14 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
             slot = next(s for s in waiting if s.node_type == n.node.rack)
             waiting.remove(slot)
             slot.account.bind(n.host, n.name)
+
+
+def _on(spec: ClusterSpec, wanted: Mapping[str, Any], name: str) -> ClusterSpec:
+    """The spec under that name, on the back end that the globals of the session name. Raises RackspanError."""
+    data = spec.model_dump(exclude_unset=True) | {"name": name, "backend": wanted.get("backend", spec.backend)}
+    if "inventory" in wanted:
+        data["hosts"] = inventory.load(Path(wanted["inventory"]))
+    return parse(data, where="the cluster of the test")
 
 
 def remove_abandoned() -> list[str]:

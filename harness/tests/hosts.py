@@ -1,6 +1,6 @@
 """Hosts without Kafka on them, for tests of back ends; as a program also hosts whose harness is killed.
 
-    python -m harness.tests.hosts BACKEND FOLDER
+    python -m harness.tests.hosts BACKEND FOLDER    (for ssh: with the inventory in $INVENTORY)
 
 brings hosts up, starts a process on each, prints their pids and measured delays as JSON, and kills itself.
 """
@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from harness import inventory
 from harness.backends import BACKENDS
 from harness.backends.base import Backend, Host, Process, end_processes
 from harness.backends.local import MARKER, LocalBackend
@@ -31,6 +32,8 @@ class Hosts:
 
     def __init__(self, backend: str, folder: Path, links: dict[str, Any] | None = None) -> None:
         data: dict[str, Any] = {"name": folder.name, "backend": backend, "racks": "a:2,b:1,c:1", "controllers": 1}
+        if backend == "ssh":
+            data["hosts"] = inventory.load(Path(os.environ["INVENTORY"]))
         spec = parse(data | ({"links": links} if links else {}))
         self.folder = folder
         self.plan: Plan = plan(spec)

@@ -18,6 +18,7 @@ from harness.backends.netns import OWNER
 from harness.errors import Exit, RackspanError
 from harness.home import project_root
 from harness.net.trial import attempt
+from harness.tests import machines
 from harness.tests.hosts import Hosts, hosts_of
 from harness.wait import Pending, wait_for
 
@@ -28,12 +29,20 @@ while True:
     s.accept()[0].sendall(b"well met\\n")"""
 
 
-@pytest.fixture(scope="module", params=["local", "netns"])
-def backend(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(scope="module", params=["local", "netns", "ssh"])
+def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     name: str = request.param
     if name == "netns" and (hindrance := attempt().hindrance):
         pytest.skip(f"this machine cannot have networks: {hindrance}")
-    return name
+    if name != "ssh":
+        yield name
+        return
+    if hindrance := machines.hindrance():
+        pytest.skip(f"there are no machines to enter: {hindrance}")
+    place = tmp_path_factory.mktemp("machines") / "machines"
+    with machines.machines(place, {"a": 2, "b": 1, "c": 1}) as inventory, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("INVENTORY", str(inventory))
+        yield name
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +116,7 @@ def test_what_a_back_end_lacks_is_said(hosts: Hosts) -> None:
             _ = hosts.links
         assert e.value.code is Exit.ENVIRONMENT
         assert str(e.value) == (
-            "back end local cannot do this\n  seen: it lacks: delay, cut; it has: none\n"
+            f"back end {hosts.backend.name} cannot do this\n  seen: it lacks: delay, cut; it has: none\n"
             "  do:   bring the cluster up with the back end netns"
         )
 
@@ -130,7 +139,7 @@ def test_nothing_is_left_after_the_harness_was_killed(backend: str, tmp_path: Pa
     try:
         told = killed(backend, folder, [sys.executable])
         assert len(told["pids"]) == 5
-        if backend == "local":
+        if backend != "netns":
             wait_for("two processes a host", lambda: len(left(folder)) == 10 or Pending(str(left(folder))), 20)
         else:  # everything ends by itself
             wait_for("all to be gone", lambda: left(folder) == [] or Pending(str(left(folder))), 20)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.backends.local import LocalHost
 from harness.cli.logs import Tail, selected
 from harness.dist import find
 from harness.errors import Exit, RackspanError
@@ -118,7 +119,7 @@ def test_log_lines_since_and_grep() -> None:
 
 def test_following_a_file_gives_whole_lines_once(tmp_path: Path) -> None:
     file = tmp_path / "log"
-    tail = Tail(file)
+    tail = Tail(LocalHost("a1", "127.77.1.1", str(tmp_path)), str(file))
     assert tail.lines() == []
     file.write_text("one\ntw")
     assert tail.lines() == ["one"]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 from ducktape.mark import ignore
 
 from harness.net.trial import attempt
+from harness.runner.session import NO_NETWORKS
 
 Test = Callable[..., Any]
 
 
 def needs_networks(test: Test) -> Test:
     """Marks a test that brings up a cluster on the back end netns; the session says why it was left out."""
-    left_out: Test = ignore(test) if attempt().hindrance else test
+    left_out: Test = ignore(test) if os.environ.get(NO_NETWORKS) or attempt().hindrance else test
     return left_out

@@ -1,0 +1,299 @@
+"""Back end `ssh`: every node is a process on a machine that is there already, reached by OpenSSH's own client.
+
+The user's ssh configuration holds (jump hosts, agents), one connection a machine is kept and shared by all commands,
+and host keys are always checked: against the inventory, or against the user's known hosts.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import getpass
+import hashlib
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from harness import inventory
+from harness import state as states
+from harness.backends.base import Backend, Capability, Host, Output, Process, end_processes, exports, last_lines
+from harness.backends.remote import RemoteHost
+from harness.dist import Distribution
+from harness.errors import RackspanError, environment_error
+from harness.files import write_aside
+from harness.inventory import Machine
+from harness.net.namespaces import leave_network
+from harness.topology import Node, Plan
+
+MACHINES = "machines.json"  # in the cluster's folder: the machine of each node
+HOSTED = "RACKSPAN_HOSTED"  # environment variable of every process that stays on a machine: its cluster's folder there
+LINGER = 120  # seconds that an unused connection is kept
+OPTIONS = {
+    "BatchMode": "yes",
+    "StrictHostKeyChecking": "yes",
+    "LogLevel": "ERROR",
+    "ConnectTimeout": "15",
+    "ServerAliveInterval": "5",
+    "ServerAliveCountMax": "6",
+    "ClearAllForwardings": "yes",
+}
+T = TypeVar("T")
+R = TypeVar("R")
+
+# What nodes need of a machine. The folder must be ours: its name can be foreseen, and /var/tmp is everybody's.
+LOOK = """for name in setsid tar grep timeout; do command -v $name > /dev/null || { echo "no $name" >&2; exit 1; }; done
+mkdir -p -m 700 -- %(folder)s && [ -O %(folder)s ] || { echo "%(folder)s is not this user's" >&2; exit 1; }
+java=${JAVA_HOME:+$JAVA_HOME/bin/}java
+seen=$($java -version 2>&1) || { echo "no Java: $seen" >&2; exit 1; }
+version=${seen#*version \\"}; version=${version%%%%[!0-9]*}
+[ "${version:-0}" -ge 17 ] || { echo "Java 17 or later is needed, not: $seen" >&2; exit 1; }"""
+
+
+class Connection:
+    """The way to one machine, for one cluster: opened when it is first used, shared by processes, closed in the end."""
+
+    def __init__(self, machine: Machine, folder: Path) -> None:
+        self.machine = machine
+        self.target = f"{machine.user}@{_where(machine)}" if machine.user else _where(machine)
+        self._known = folder / "known_hosts"
+        key = hashlib.sha256(f"{folder}|{self.target}|{machine.port}".encode()).hexdigest()[:16]
+        # a socket's path is short by law of the kernel, and a cluster's folder may be deep
+        self.socket = Path(tempfile.gettempdir()) / f"rackspan-ssh-{os.getuid()}" / key
+
+    def command(self, *more: str) -> list[str]:
+        """The beginning of a command line of ssh, up to where the machine is named."""
+        options = OPTIONS | {"ControlPath": str(self.socket)}
+        if self.machine.key:
+            options |= {"IdentityFile": self.machine.key, "IdentitiesOnly": "yes"}
+        if self.machine.host_key:
+            options |= {"UserKnownHostsFile": str(self._known), "GlobalKnownHostsFile": "/dev/null"}
+        given = [part for name, value in options.items() for part in ("-o", f"{name}={value}")]
+        return ["ssh", *given, "-p", str(self.machine.port), *more]
+
+    @property
+    def known_host(self) -> str:
+        """The machine's line of a file of known hosts, if the inventory has its key."""
+        port = self.machine.port
+        name = _where(self.machine) if port == 22 else f"[{_where(self.machine)}]:{port}"
+        return f"{name} {self.machine.host_key}\n" if self.machine.host_key else ""
+
+    def open(self) -> None:
+        """Opens the shared connection if there is none. Raises RackspanError (exit code 4)."""
+        if self.socket.exists():
+            return
+        self.socket.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self.socket.with_suffix(".lock").open("w") as lock, tempfile.TemporaryFile() as errors:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if self.socket.exists():
+                return
+            keep = ["-o", "ControlMaster=yes", "-o", f"ControlPersist={LINGER}", "-N", "-f"]
+            done = subprocess.run(
+                [*self.command(*keep), self.target],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,  # what stays in the background holds it open
+                start_new_session=True,
+            )
+            if done.returncode != 0:
+                errors.seek(0)
+                raise unreachable(self, last_lines(errors.read().decode(errors="replace")))
+
+    def close(self) -> None:
+        """Ends the shared connection; none there is success."""
+        if self.socket.exists():
+            subprocess.run([*self.command("-O", "exit"), self.target], capture_output=True)
+        self.socket.with_suffix(".lock").unlink(missing_ok=True)
+
+
+def unreachable(connection: Connection, seen: str) -> RackspanError:
+    """The machine cannot be entered."""
+    do = f"see whether `ssh {connection.target}` works on port {connection.machine.port}"
+    if "ost key verification failed" in seen or "REMOTE HOST IDENTIFICATION" in seen:
+        do = "compare its host key by another way; give it as `host_key` in the inventory, or put it in known_hosts"
+    elif "Permission denied" in seen:
+        do = "give `user` and `key` in the inventory, and put the public key in that user's authorized_keys"
+    return environment_error(f"cannot enter {connection.target} by ssh", seen=seen or "ssh said nothing", do=do)
+
+
+class SshHost(RemoteHost):
+    """A machine's folder for one node."""
+
+    def __init__(self, name: str, address: str, root: str, connection: Connection) -> None:
+        self.name = name
+        self.address = address
+        self.root = root
+        self.connection = connection
+
+    def inside(self, script: str, seconds: float | None = None, *, terminal: bool = False) -> list[str]:
+        self.connection.open()
+        home = self.connection.machine.java_home
+        java = f"export JAVA_HOME={shlex.quote(home)} PATH={shlex.quote(home)}/bin:$PATH; " if home else ""
+        limit = f"timeout -s KILL {seconds + 2:.0f} " if seconds is not None else ""
+        # ssh itself ends with 255 where it fails
+        there = f"{limit}bash -c {shlex.quote(java + script)}; c=$?; [ $c -ne 255 ] || c=254; exit $c"
+        typed = ["-t"] if terminal and sys.stdin is not None and sys.stdin.isatty() else ["-T"]
+        return [*self.connection.command("-o", "ControlMaster=no", *typed), self.connection.target, "--", there]
+
+    def check(self, done: Output) -> None:
+        if done.code == 255:
+            raise unreachable(self.connection, last_lines(done.err))
+
+    def launch(self, script: str) -> Output:
+        return self.shell(exports({HOSTED: self.root.rpartition("/")[0]}) + script)
+
+
+class SshBackend(Backend):
+    """Machines of an inventory. Their network is what it is: nothing there is cut or delayed."""
+
+    name = "ssh"
+    capabilities: frozenset[Capability] = frozenset()
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._machines: dict[str, Machine] | None = None
+
+    @classmethod
+    def at(cls, folder: Path) -> SshBackend:
+        return cls(folder)
+
+    def host(self, node: Node, root: str) -> Host:
+        return self._host(node.name, self.machines()[node.name])
+
+    def prepare(self) -> None:
+        if shutil.which("ssh") is None:
+            raise environment_error(
+                "the back end ssh needs OpenSSH's client", seen="no ssh on PATH", do="install openssh-client"
+            )
+        leave_network()
+
+    def enter(self) -> None:
+        leave_network()
+
+    def bring_up(self, plan: Plan) -> None:
+        """Looks at every machine: whether it can be entered, and has what nodes need. Raises RackspanError."""
+        self.prepare()
+        machines = self.machines()
+        write_aside(self.folder / MACHINES, inventory.dump(machines))
+        known = {self._connection(m).known_host for m in machines.values()}
+        write_aside(self.folder / "known_hosts", "".join(sorted(known)))
+        self._each(self._hosts(), self._look)
+        self.enter()
+
+    def install(self, wanted: Mapping[str, Distribution]) -> None:
+        there = {(self._key(name), self.placed(name, d).home): (name, d) for name, d in wanted.items()}
+        self._each(list(there.values()), lambda one: self._bring(*one))
+
+    def placed(self, node: str, distribution: Distribution) -> Distribution:
+        name = f"{distribution.version}-{distribution.digest}"
+        return Distribution(Path(_base(self.machines()[node])) / "dist" / name)
+
+    def leftovers(self, marker: str) -> list[tuple[Host, Process]]:
+        return [one for some in self._each(self._hosts(), lambda h: _left(h, self._remote(marker, h))) for one in some]
+
+    def take_down(self) -> None:
+        """Ends every process of the cluster on its machines, and removes its folder there; distributions stay."""
+        try:
+            hosts = self._hosts()
+        except FileNotFoundError:
+            return
+        end_processes(self.folder, self)
+        self._each(hosts, lambda h: h.run(["rm", "-rf", "--", self._remote(str(self.folder), h)]))
+        for host in hosts:
+            host.connection.close()
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def machines(self) -> dict[str, Machine]:
+        """The machine of each node. Raises FileNotFoundError if the folder does not tell."""
+        if self._machines is None:
+            file = self.folder / MACHINES
+            state = None if file.exists() else states.load(self.folder)
+            if state is not None:
+                spec = state.spec
+                return inventory.assign(spec.racks, spec.controllers, spec.hosts)
+            self._machines = inventory.restore(file.read_text(encoding="utf-8"))
+        return self._machines
+
+    def _hosts(self) -> list[SshHost]:
+        """One host a machine, the first of those that share it."""
+        machines: dict[tuple[str, int], SshHost] = {}
+        for name, machine in self.machines().items():
+            machines.setdefault(self._key(name), self._host(name, machine))
+        return list(machines.values())
+
+    def _key(self, node: str) -> tuple[str, int]:
+        machine = self.machines()[node]
+        return _where(machine), machine.port
+
+    def _host(self, name: str, machine: Machine) -> SshHost:
+        connection = self._connection(machine)
+        return SshHost(name, machine.address, f"{_remote(str(self.folder), machine)}/{name}", connection)
+
+    def _connection(self, machine: Machine) -> Connection:
+        return Connection(machine, self.folder)
+
+    @staticmethod
+    def _remote(folder: str, host: SshHost) -> str:
+        return _remote(folder, host.connection.machine)
+
+    @staticmethod
+    def _each(items: Iterable[T], act: Callable[[T], R]) -> list[R]:
+        """Does the same to all at once; the first failure is raised when all are done."""
+        chosen = list(items)
+        with ThreadPoolExecutor(max_workers=max(1, len(chosen))) as pool:
+            return [future.result() for future in [pool.submit(act, one) for one in chosen]]
+
+    @staticmethod
+    def _look(host: SshHost) -> None:
+        done = host.shell(LOOK % {"folder": shlex.quote(_base(host.connection.machine))})
+        if done.code != 0:
+            raise environment_error(
+                f"{host.connection.target} cannot run {host.name}",
+                seen=last_lines(done.err),
+                do="install what is missing there; see docs/vms.md",
+            )
+
+    def _bring(self, node: str, distribution: Distribution) -> None:
+        """Brings a distribution to a machine, unless that very build is there."""
+        host = self._host(node, self.machines()[node])
+        home = str(self.placed(node, distribution).home)
+        if host.shell(f"test -d {shlex.quote(home)}").code == 0:
+            return
+        part = f"{home}.{socket.gethostname()}.{os.getpid()}"
+        host.send(str(distribution.home), part)
+        quoted = shlex.quote(part)
+        host.shell(f"mv -T -- {quoted} {shlex.quote(home)} 2>/dev/null || rm -rf -- {quoted}")  # another was faster
+
+
+def _left(host: SshHost, remote: str) -> list[tuple[Host, Process]]:
+    script = (
+        f"for f in $(grep -lzxF -- {shlex.quote(f'{HOSTED}={remote}')} /proc/[0-9]*/environ 2>/dev/null); do\n"
+        'cat "${f%environ}stat" 2>/dev/null; done; true'
+    )
+    found: list[tuple[Host, Process]] = []
+    for line in host.shell(script).out.splitlines():
+        fields = line.rpartition(")")[2].split()
+        if len(fields) >= 20 and fields[0] not in "ZX":
+            found.append((host, Process(int(line.split()[0]), int(fields[19]))))
+    return found
+
+
+def _where(machine: Machine) -> str:
+    return machine.ssh_address or machine.address
+
+
+def _base(machine: Machine) -> str:
+    return machine.folder or f"/var/tmp/rackspan-{machine.user or getpass.getuser()}"
+
+
+def _remote(folder: str, machine: Machine) -> str:
+    """A cluster's folder on a machine: no two drivers, users and state homes share one."""
+    own = hashlib.sha256(f"{socket.gethostname()}|{folder}".encode()).hexdigest()[:8]
+    return f"{_base(machine)}/clusters/{Path(folder).name}-{own}"

@@ -1,0 +1,176 @@
+"""Back end ssh on machines of our own: what docs/vms.md shows, and what is said of machines that will not do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from harness import inventory
+from harness.backends.local import MARKER, processes_with
+from harness.backends.ssh import SshBackend, SshHost
+from harness.dist import Distribution
+from harness.errors import Exit, RackspanError
+from harness.home import project_root
+from harness.spec import parse
+from harness.state import State
+from harness.tests import machines
+from harness.tests.test_documents import commands
+from harness.topology import plan
+
+PAGE = project_root() / "docs" / "vms.md"
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The inventory of a rack of two machines and two racks of one; a third of rack a is left over."""
+    if hindrance := machines.hindrance():
+        pytest.skip(f"there are no machines to enter: {hindrance}")
+    with machines.machines(tmp_path_factory.mktemp("machines") / "machines", {"a": 2, "b": 1, "c": 1}) as found:
+        yield found
+
+
+def backend(folder: Path, file: Path, change: Callable[[dict[str, Any]], None] = lambda host: None) -> SshBackend:
+    """A back end for one node on the first machine, whose entry is changed before."""
+    host = inventory.load(file)[0]
+    change(host)
+    spec = parse({"name": folder.name, "backend": "ssh", "racks": "a:1", "controllers": 1, "hosts": [host]})
+    State(spec=spec, distribution="none", block=0, cluster_id="none").save(folder)
+    return SshBackend.at(folder)
+
+
+def brought_up(made: SshBackend) -> SshHost:
+    """The host of a1, looked at."""
+    spec = parse({"name": "x", "racks": "a:1"})
+    made.bring_up(plan(spec))
+    host = made.host(plan(spec).node("a1"), "")
+    assert isinstance(host, SshHost)
+    return host
+
+
+# Each makes the entry wrong in one way: what is said then, and what to do.
+WRONG: dict[str, tuple[dict[str, Any], str, str, str]] = {
+    "another host key": (
+        {"host_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIG9UXBTXNDT0N8QhK1oQpLbF4LMlCzAq8sWhSlRSB5Yk"},
+        "cannot enter root@198.18.1.1 by ssh",
+        "verification failed",
+        "give it as `host_key` in the inventory",
+    ),
+    "an unknown host key": (
+        {"host_key": ""},
+        "cannot enter root@198.18.1.1 by ssh",
+        "verification failed",
+        "compare its host key by another way",
+    ),
+    "another user": (
+        {"user": "nobody"},
+        "cannot enter nobody@198.18.1.1 by ssh",
+        "Permission denied",
+        "give `user` and `key` in the inventory",
+    ),
+    "no sshd": (
+        {"port": 9},
+        "cannot enter root@198.18.1.1 by ssh",
+        "Connection refused",
+        "see whether `ssh root@198.18.1.1` works on port 9",
+    ),
+    "no Java": (
+        {"java_home": "/none"},
+        "root@198.18.1.1 cannot run a1",
+        "no Java: ",
+        "install what is missing there; see docs/vms.md",
+    ),
+    "a folder of somebody else": (
+        {"folder": "/var/tmp/theirs"},
+        "root@198.18.1.1 cannot run a1",
+        "/var/tmp/theirs is not this user's",
+        "see docs/vms.md",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_with_a_machine_is_said(name: str, file: Path, tmp_path: Path) -> None:
+    change, what, seen, do = WRONG[name]
+    there = brought_up(backend(tmp_path / "right", file))
+    there.run(["sh", "-c", "mkdir -p /var/tmp/theirs && chown 65534 /var/tmp/theirs"])
+    with pytest.raises(RackspanError) as e:
+        brought_up(backend(tmp_path / "wrong", file, lambda host: host.update(change)))
+    assert (e.value.what, e.value.code) == (what, Exit.ENVIRONMENT)
+    assert seen in e.value.seen and do in e.value.do
+
+
+def test_without_a_client_there_is_no_such_back_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(RackspanError) as e:
+        SshBackend.at(tmp_path).prepare()
+    assert str(e.value) == (
+        "the back end ssh needs OpenSSH's client\n  seen: no ssh on PATH\n  do:   install openssh-client"
+    )
+
+
+def test_a_distribution_is_brought_once_a_build(file: Path, tmp_path: Path) -> None:
+    home = tmp_path / "some-kafka"
+    (home / "bin").mkdir(parents=True)
+    (home / "bin" / "run").write_text("#!/bin/sh\necho ran\n")
+    (home / "bin" / "run").chmod(0o755)
+    made = backend(tmp_path / "cluster", file)
+    host = brought_up(made)
+    first = made.placed("a1", Distribution(home))
+    made.install({"a1": Distribution(home), "ctrl-1": Distribution(home)})
+    assert host.run([first.script("run")]) == "ran\n"
+    host.run(["touch", first.script("seen")])
+    made.install({"a1": Distribution(home)})
+    assert host.run(["ls", f"{first.home}/bin"]) == "run\nseen\n"
+    (home / "bin" / "run").write_text("#!/bin/sh\necho ran again\n")
+    made.install({"a1": Distribution(home)})
+    assert made.placed("a1", Distribution(home)) != first
+    assert host.run([made.placed("a1", Distribution(home)).script("run")]) == "ran again\n"
+
+
+def test_exit_codes_are_the_commands_own(file: Path, tmp_path: Path) -> None:
+    """ssh says 255 where it fails itself; a script that does must not look like a machine that cannot be reached."""
+    host = brought_up(backend(tmp_path / "cluster", file))
+    assert [host.shell(f"exit {code}").code for code in (0, 3, 255)] == [0, 3, 254]
+    assert host.shell("kill -9 $$").code == 137
+
+
+def test_an_idle_connection_is_opened_again(file: Path, tmp_path: Path) -> None:
+    host = brought_up(backend(tmp_path / "cluster", file))
+    assert host.connection.socket.exists()
+    host.connection.close()
+    assert not host.connection.socket.exists()
+    assert host.run(["echo", "back"]) == "back\n" and host.connection.socket.exists()
+
+
+def test_the_commands_of_the_page(file: Path, tmp_path: Path) -> None:
+    """A cluster, a rack of it killed, and a test of the outage plan, on machines that know nothing of this project."""
+    results = tmp_path / "results"
+    env = {**os.environ, "RACKSPAN_HOME": str(tmp_path / "home")}
+    env["PATH"] = f"{Path(sys.executable).parent}:{env['PATH']}"
+    session = "harness.runner.session"
+    wanted = commands(PAGE.read_text(encoding="utf-8"))
+    assert len(wanted) == 8
+    for command in wanted:
+        line = command.replace("vms.yaml", str(file)).replace(session, f"{session} --results {results}")
+        done = subprocess.run(["bash", "-c", line], cwd=project_root(), env=env, capture_output=True, text=True)
+        assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+        if "down" in command:
+            assert processes_with(MARKER, str(tmp_path / "home" / "clusters" / "vms")) == []
+    assert "1 passed, 0 failed" in done.stdout
+    made = backend(tmp_path / "other", file)
+    left = brought_up(made).run(["sh", "-c", "cd /var/tmp/rackspan-root && echo dist/* && ls clusters"])
+    assert left.startswith("dist/rackspan-kafka_") and left.count("\n") == 1, left
+
+
+def test_the_inventory_of_the_page_is_one(tmp_path: Path) -> None:
+    text = PAGE.read_text(encoding="utf-8").split("```yaml\n")[1].split("```")[0]
+    (tmp_path / "key").touch()
+    (tmp_path / "vms.yaml").write_text(yaml.safe_dump(yaml.safe_load(text) | {"key": "key"}))
+    assert [h["rack"] for h in inventory.load(tmp_path / "vms.yaml")] == ["a", "a", "b", "c"]
