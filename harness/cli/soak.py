@@ -8,11 +8,14 @@ from typing import Annotated
 
 import typer
 
+from harness.backends import BACKENDS
+from harness.backends.base import Capability
 from harness.cli import report
 from harness.cli.output import Ticks, err, out
 from harness.errors import Exit
 from harness.home import project_root
 from harness.soak.campaign import run_soak
+from harness.soak.schedule import kinds_of
 from harness.spec import parse
 
 HEAP = {"broker": "256m", "controller": "128m"}
@@ -31,12 +34,17 @@ def soak(
     distribution: Annotated[str, typer.Option(help="rackspan, stock, or a folder.")] = "rackspan",
     min_racks: Annotated[int, typer.Option(min=0, help="min.insync.racks of the topics; 0: not set, as in stock.")] = 2,
     rate: Annotated[float, typer.Option(min=1, help="Records per second of each of the two producers.")] = 100,
+    faults: Annotated[
+        str, typer.Option(help="Only these, as kill,power_cut:rack. Default: all that the back end can do.")
+    ] = "",
+    backend: Annotated[str, typer.Option(help="netns: also faults of the network.")] = "local",
     to: Annotated[Path | None, typer.Option("--out", help="Folder for soak.md, soak.json, check.html.")] = None,
 ) -> None:
     """Alternate load and faults, read every replica back after each cycle, and look for lost acknowledgements."""
     seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
     data = {"name": "soak", "distribution": distribution, "racks": racks, "controllers": controllers}
-    spec = parse({**data, "heap": HEAP, "metrics": False})
+    spec = parse({**data, "backend": backend, "heap": HEAP, "metrics": False})
+    kinds = kinds_of(faults, network=Capability.CUT in BACKENDS[spec.backend].capabilities)
     place = to or project_root() / "build" / "soak"
     err.print(f"seed {seed}", markup=False)
     done = run_soak(
@@ -48,6 +56,7 @@ def soak(
         rate=rate,
         min_racks=min_racks,
         first=first,
+        kinds=kinds,
         progress=Ticks(),
     )
     out.print(done.table(), markup=False, soft_wrap=True)

@@ -17,7 +17,7 @@ from harness.services.topics import Topics
 from harness.soak.act import Stage, act
 from harness.soak.cycle import run_cycle
 from harness.soak.judge import Judge
-from harness.soak.schedule import Fault, schedule
+from harness.soak.schedule import EVERYWHERE, Fault, Kind, schedule
 from harness.spec import ClusterSpec
 
 _TOTALS = ("sent", "acknowledged", "refused", "unknown")
@@ -93,18 +93,20 @@ def run_soak(
     rate: float = 100,
     min_racks: int = 2,
     first: int = 1,
+    kinds: Sequence[Kind] = EVERYWHERE,
     progress: Progress | None = None,
 ) -> Soak:
     """Runs the cycles and writes soak.json and soak.md anew after each; ends early when one is not ok.
 
-    The faults follow from `seed` and the number of the cycle, so that `first` replays one. Raises RackspanError.
+    The faults follow from `seed`, the number of the cycle and `kinds`, so that `first` replays one. Raises
+    RackspanError.
     """
     progress = progress or Progress()
     soak = Soak(seed, spec.distribution)
     with KafkaCluster.running(spec, progress=progress) as cluster, Judge(out) as judge:
         quiet, cluster.progress = cluster.progress, Progress()  # one line a step of a cycle is enough
         for number in range(first, first + cycles):
-            faults = faults_of(cluster, seed, number)
+            faults = faults_of(cluster, seed, number, kinds)
             progress.note(f"cycle {number} of seed {seed}: {', then '.join(map(_words, faults))}")
             run = play(runs, cluster, number, faults, seed=seed, rate=rate, min_racks=min_racks, progress=progress)
             with progress.step(f"cycle {number} judged") as seen:
@@ -120,11 +122,10 @@ def run_soak(
     return soak
 
 
-def faults_of(cluster: KafkaCluster, seed: int, number: int) -> list[Fault]:
+def faults_of(cluster: KafkaCluster, seed: int, number: int, kinds: Sequence[Kind] = EVERYWHERE) -> list[Fault]:
     """The faults of one cycle on this cluster."""
-    plan = cluster.plan
-    racks = list(dict.fromkeys(n.rack for n in plan.brokers))
-    return schedule(seed, number, racks, [n.name for n in plan.brokers], [n.name for n in plan.controllers])
+    brokers = cluster.plan.brokers
+    return schedule(seed, number, list(dict.fromkeys(n.rack for n in brokers)), [n.name for n in brokers], kinds)
 
 
 def write(soak: Soak, out: Path) -> None:
@@ -172,8 +173,10 @@ def play(
 
 
 def _words(fault: Fault) -> str:
-    target = "" if fault.whom == "all" else f" {fault.whom}" + (f" {fault.target}" if fault.target else "")
     tail = "" if fault.tail == "none" else f" ({fault.tail} tail)"
     if fault.what == "cut_behind_pause":
         return f"rack {fault.other} frozen, power cut of rack {fault.target}{tail}"
-    return f"{fault.what.replace('_', ' ')}{target}{tail}"
+    whom = "" if fault.whom == "all" else f" {fault.whom}"
+    target = "-".join(filter(None, (fault.target, fault.other)))
+    parts = (f"{fault.what.replace('_', ' ')}{whom}", target, fault.much)
+    return " ".join(filter(None, parts)) + tail

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import difflib
 import random
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from harness.errors import environment_error, usage_error
 from harness.faults.unflushed import Tail
 
 What = Literal[
-    "kill", "stop", "pause", "power_cut", "roll_stop", "roll_kill", "move_leaders", "change_config", "cut_behind_pause"
+    "kill",
+    "stop",
+    "pause",
+    "power_cut",
+    "cut_behind_pause",
+    "disk_full",
+    "roll_stop",
+    "roll_kill",
+    "move_leaders",
+    "reassign",
+    "change_config",
+    "cut",
+    "cut_one_way",
+    "delay",
+    "loss",
+    "unplug",
 ]
-Whom = Literal["node", "rack", "leader", "controller", "all"]
+Whom = Literal["node", "rack", "pair", "leader", "controller", "all"]
+Kind = tuple[What, Whom]
 
-# How often each is drawn, by weight. A power cut is what racks are for.
-_WEIGHTS: dict[tuple[What, Whom], int] = {
+# How often each is drawn as the second fault of a cycle, by weight. A power cut is what racks are for.
+_WEIGHTS: dict[Kind, int] = {
     ("kill", "node"): 2,
     ("kill", "rack"): 2,
     ("kill", "leader"): 2,
@@ -31,11 +49,25 @@ _WEIGHTS: dict[tuple[What, Whom], int] = {
     ("power_cut", "leader"): 3,
     ("power_cut", "controller"): 1,
     ("cut_behind_pause", "rack"): 3,
+    ("disk_full", "node"): 1,
+    ("disk_full", "leader"): 1,
     ("roll_stop", "all"): 1,
     ("roll_kill", "all"): 1,
     ("move_leaders", "all"): 1,
+    ("reassign", "rack"): 1,
     ("change_config", "all"): 1,
 }
+_NETWORK: dict[Kind, int] = {
+    ("cut", "rack"): 3,
+    ("cut", "pair"): 2,
+    ("cut_one_way", "rack"): 2,
+    ("delay", "pair"): 1,
+    ("loss", "pair"): 1,
+    ("unplug", "leader"): 1,
+}
+EVERYWHERE: tuple[Kind, ...] = tuple(_WEIGHTS)
+NETWORK: tuple[Kind, ...] = tuple(_NETWORK)  # where a back end can cut and delay
+
 _TAILS: tuple[Tail, ...] = ("none", "torn", "zeros")
 
 
@@ -43,8 +75,9 @@ _TAILS: tuple[Tail, ...] = ("none", "torn", "zeros")
 class Fault:
     """One fault: what is done to whom, for how many seconds.
 
-    `target` is a rack or a node; "" is found when the time comes (the leader). `other` is the rack that is frozen while
-    the target's power is cut.
+    `target` is a rack or a node; "" is found when the time comes (the leader, the active controller). `other` is the
+    second rack of a pair, or the one that is frozen while the target's power is cut. `much` is a delay or a loss, with
+    its unit.
     """
 
     what: What
@@ -53,6 +86,7 @@ class Fault:
     seconds: float
     tail: Tail = "none"
     other: str = ""
+    much: str = ""
 
     @property
     def kind(self) -> str:
@@ -64,25 +98,72 @@ class Fault:
         return asdict(self)
 
 
+def kinds_of(text: str, *, network: bool) -> tuple[Kind, ...]:
+    """The kinds that `kill,power_cut:rack` names; "" is all that a back end with or without a `network` has.
+
+    Raises RackspanError: exit code 2 for a kind that there is not, 4 for one that the back end cannot do.
+    """
+    possible = EVERYWHERE + (NETWORK if network else ())
+    found: list[Kind] = []
+    for part in filter(None, (p.strip().replace("-", "_") for p in text.split(","))):
+        known = [k for k in EVERYWHERE + NETWORK if part in (k[0], f"{k[0]}:{k[1]}")]
+        if not known:
+            raise _no_kind(part)
+        if not any(k in possible for k in known):
+            raise environment_error(
+                f"the soak cannot have the fault {part} here",
+                seen="the back end has no network of its own between racks",
+                do="add --backend netns",
+            )
+        found += [k for k in known if k in possible]
+    return tuple(dict.fromkeys(found)) or possible
+
+
 def schedule(
-    seed: int, cycle: int, racks: Sequence[str], brokers: Sequence[str], controllers: Sequence[str], most: int = 2
+    seed: int, cycle: int, racks: Sequence[str], brokers: Sequence[str], kinds: Sequence[Kind] = EVERYWHERE
 ) -> list[Fault]:
-    """The faults of one cycle, one after another: a function of its arguments alone."""
-    rng = random.Random(f"{seed}/{cycle}")  # a text: the same on every Python
-    return [_draw(rng, racks, brokers, controllers) for _ in range(rng.randint(1, most))]
+    """The faults of one cycle, counted from 1, one after another: a function of its arguments alone.
+
+    The first of each cycle goes through all kinds in turn before one comes again; now and then there is a second one,
+    by weight.
+    """
+    turn, place = divmod(cycle - 1, len(kinds))
+    deck = list(kinds)
+    random.Random(f"{seed}/deck {turn}").shuffle(deck)  # seeded by a text: the same on every Python
+    rng = random.Random(f"{seed}/{cycle}")
+    drawn = [deck[place]]
+    if rng.random() < 0.5:
+        weights = _WEIGHTS | _NETWORK
+        drawn += rng.choices(list(kinds), weights=[weights[k] for k in kinds])
+    return [_fault(rng, kind, racks, brokers) for kind in drawn]
 
 
-def _draw(rng: random.Random, racks: Sequence[str], brokers: Sequence[str], controllers: Sequence[str]) -> Fault:
-    what, whom = rng.choices(list(_WEIGHTS), weights=list(_WEIGHTS.values()))[0]
+def _fault(rng: random.Random, kind: Kind, racks: Sequence[str], brokers: Sequence[str]) -> Fault:
+    what, whom = kind
     seconds = round(rng.uniform(2.0, 5.0), 1)
     tail = rng.choice(_TAILS)
     rack, other = rng.sample(list(racks), 2)
-    target = {
-        "rack": rack,
-        "node": rng.choice(list(brokers)),
-        "controller": rng.choice(list(controllers)),
-        "leader": "",
-        "all": "",
-    }[whom]
-    cut = what in ("power_cut", "cut_behind_pause")
-    return Fault(what, whom, target, seconds, tail if cut else "none", other if what == "cut_behind_pause" else "")
+    node, much = rng.choice(list(brokers)), round(rng.uniform(1.0, 10.0))
+    default = rng.random() < 0.5
+    target = {"rack": rack, "pair": rack, "node": node, "leader": "", "controller": "", "all": ""}[whom]
+    if what == "change_config" and default:
+        target = "cluster"
+    return Fault(
+        what,
+        whom,
+        target,
+        seconds,
+        tail=tail if what in ("power_cut", "cut_behind_pause") else "none",
+        other=other if whom == "pair" or what == "cut_behind_pause" else "",
+        much={"delay": f"{20 * much}ms", "loss": f"{3 * much}%"}.get(what, ""),
+    )
+
+
+def _no_kind(part: str) -> Exception:
+    names = list(dict.fromkeys(k[0] for k in EVERYWHERE + NETWORK))
+    near = difflib.get_close_matches(part, names, 1)
+    return usage_error(
+        f"there is no fault {part!r}",
+        seen=f"did you mean {near[0]}?" if near else f"faults: {', '.join(names)}",
+        do="name some of them, as in --faults kill,power_cut:rack",
+    )

@@ -4,33 +4,83 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 
+import pytest
+
+from harness.errors import Exit, RackspanError
+from harness.net.links import milliseconds, share
 from harness.services.timeline import timeline
 from harness.soak.campaign import Cycle, Soak
-from harness.soak.schedule import Fault, schedule
+from harness.soak.schedule import EVERYWHERE, NETWORK, Fault, Kind, kinds_of, schedule
 
-_RACKS, _BROKERS, _CONTROLLERS = ["a", "b", "c"], ["a1", "b1", "c1"], ["ctrl-1"]
+_RACKS, _BROKERS = ["a", "b", "c"], ["a1", "b1", "c1"]
+_ALL = EVERYWHERE + NETWORK
+
+
+def cycles(seed: int, count: int, kinds: Sequence[Kind] = _ALL) -> list[Fault]:
+    return [f for n in range(1, count + 1) for f in schedule(seed, n, _RACKS, _BROKERS, kinds)]
 
 
 def test_a_seed_replays_its_faults() -> None:
-    def drawn(seed: int) -> list[list[Fault]]:
-        return [schedule(seed, n, _RACKS, _BROKERS, _CONTROLLERS) for n in range(1, 40)]
-
-    assert drawn(1) == drawn(1)
-    assert drawn(1) != drawn(2)
+    assert cycles(1, 40) == cycles(1, 40)
+    assert cycles(1, 40) != cycles(2, 40)
+    assert schedule(1, 7, _RACKS, _BROKERS) == schedule(1, 7, _RACKS, _BROKERS), "a cycle needs none before it"
     # Written down: another Python, or another order of draws, must not replay other faults than the seed printed.
-    assert [f.kind for f in schedule(1, 1, _RACKS, _BROKERS, _CONTROLLERS)] == ["kill rack", "power_cut rack"]
+    assert [f.kind for f in cycles(1, 3, EVERYWHERE)] == [
+        "power_cut controller",
+        "power_cut leader",
+        "kill controller",
+        "disk_full node",
+        "kill node",
+        "stop node",
+    ]
 
 
-def test_every_kind_of_fault_comes_up_and_is_well_formed() -> None:
-    faults = [f for n in range(600) for f in schedule(7, n, _RACKS, _BROKERS, _CONTROLLERS)]
-    kinds = Counter(f.kind for f in faults)
-    assert len(kinds) == 19 and min(kinds.values()) > 5, kinds
-    for f in faults:
-        wanted = {"rack": _RACKS, "node": _BROKERS, "controller": _CONTROLLERS, "leader": [""], "all": [""]}[f.whom]
-        assert f.target in wanted and f.seconds > 0
-        assert (f.other in _RACKS and f.other != f.target) == (f.what == "cut_behind_pause")
-        assert f.tail == "none" or "cut" in f.what
+@pytest.mark.parametrize("kinds", [EVERYWHERE, _ALL])
+def test_every_kind_of_fault_comes_up_in_thirty_cycles(kinds: Sequence[Kind]) -> None:
+    for seed in range(50):
+        found = Counter(f.kind for f in cycles(seed, 30, kinds))
+        assert found.keys() == {f"{what} {whom}" for what, whom in kinds}, seed
+    assert Counter(f.kind for f in cycles(7, 300, kinds))["power_cut rack"] > 20, "the ones that matter come most"
+
+
+def test_faults_are_well_formed() -> None:
+    for f in cycles(7, 600):
+        targets = {"rack": _RACKS, "pair": _RACKS, "node": _BROKERS, "all": ["", "cluster"]}.get(f.whom, [""])
+        assert f.target in targets and f.seconds > 0
+        assert (f.other in _RACKS and f.other != f.target) == (f.what == "cut_behind_pause" or f.whom == "pair")
+        assert f.tail == "none" or f.what in ("power_cut", "cut_behind_pause")
+        if f.what == "delay":
+            assert 20 <= milliseconds(f.much) <= 200
+        elif f.what == "loss":
+            assert 0.03 <= share(f.much) <= 0.3
+        else:
+            assert f.much == ""
+
+
+def test_faults_are_chosen_by_name() -> None:
+    assert kinds_of("", network=False) == EVERYWHERE
+    assert kinds_of("", network=True) == _ALL
+    assert kinds_of("power-cut:rack, roll_stop", network=False) == (("power_cut", "rack"), ("roll_stop", "all"))
+    assert {k[1] for k in kinds_of("kill", network=False)} == {"node", "rack", "leader", "controller"}
+    assert kinds_of("cut", network=True) == (("cut", "rack"), ("cut", "pair"))
+    with pytest.raises(RackspanError) as e:
+        kinds_of("kil", network=False)
+    assert str(e.value) == (
+        "there is no fault 'kil'\n  seen: did you mean kill?\n"
+        "  do:   name some of them, as in --faults kill,power_cut:rack"
+    )
+    with pytest.raises(RackspanError, match="seen: faults: kill, stop, pause"):
+        kinds_of("earthquake", network=True)
+    with pytest.raises(RackspanError) as e:
+        kinds_of("kill,unplug", network=False)
+    assert e.value.code == Exit.ENVIRONMENT
+    assert str(e.value) == (
+        "the soak cannot have the fault unplug here\n"
+        "  seen: the back end has no network of its own between racks\n"
+        "  do:   add --backend netns"
+    )
 
 
 def record(offset: int, kind: str, **data: object) -> str:
