@@ -13,6 +13,7 @@ import yaml
 from harness import stages
 from harness.build import build, gradle, gradle_command
 from harness.cli.output import Ticks, err, out
+from harness.clients.prepare import prepare
 from harness.errors import Exit
 from harness.home import project_root
 from harness.runner.session import read_report, troubles
@@ -30,6 +31,8 @@ def test(
     """Run all tests of the project, or only some system tests; failures first, exit code 1 if there are any."""
     progress = Ticks()
     build(progress)
+    if not suites or any("clients" in name for name in suites):
+        prepare(progress)
     folder = results_folder()
     if suites:
         wanted = [system_tests("system tests", suites, folder)]

@@ -18,7 +18,9 @@ class LoadClientError(RackspanError):
 
 
 class LoadProcess:
-    """One running client. ``log`` receives its stderr; ``status`` is called with every JSON line as it comes."""
+    """One running client, in the folder ``cwd``. ``log`` receives its stderr; ``status`` is called with every JSON line
+    as it comes.
+    """
 
     def __init__(
         self,
@@ -27,6 +29,7 @@ class LoadProcess:
         *,
         nice: int = 0,
         status: Callable[[dict[str, Any]], None] | None = None,
+        cwd: Path | None = None,
     ) -> None:
         self.log = log
         self.lines: list[dict[str, Any]] = []
@@ -41,6 +44,7 @@ class LoadProcess:
                 stdout=subprocess.PIPE,
                 stderr=err,
                 text=True,
+                cwd=cwd,
                 start_new_session=True,
             )
         self._reader = threading.Thread(target=self._read, daemon=True)

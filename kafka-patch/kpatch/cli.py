@@ -85,6 +85,18 @@ def _load(_: upstream.Upstream, args: argparse.Namespace) -> None:
     print(args.jar)
 
 
+def _old_client(_: upstream.Upstream, __: argparse.Namespace) -> None:
+    target = paths.BUILD / "clients" / "java-3" / "libs"
+    new = target.with_name("libs.new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    for artifact in upstream.artifacts("oldclient"):
+        shutil.copyfile(artifact.file, new / artifact.file.name)
+    shutil.rmtree(target, ignore_errors=True)
+    new.rename(target)
+    print(target)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Parses arguments, runs one command; 0 ok, 1 failed, 2 usage."""
     parser = argparse.ArgumentParser(prog="kpatch", description=__doc__)
@@ -117,6 +129,7 @@ def main(argv: list[str] | None = None) -> int:
     command("load", _load, "compile the load client").add_argument(
         "--jar", type=Path, default=paths.BUILD / "load" / "rackspan-load.jar"
     )
+    command("old-client", _old_client, "lay out the jars of the previous Java client")
     args = parser.parse_args(argv)
     try:
         args.run(upstream.load(), args)

@@ -41,7 +41,7 @@ class MinRacks(RackTest):
                 # Sent after the pair had the others, and answered: those others would have been by now.
                 single = self.stock_python(kafka, "kafka-python", "single", "one", records=5, acks=acks.NUMBER)
                 expect.all_acknowledged(single.finish(), 5)
-                assert len(waiting.so_far()) == 0, f"answered by one rack: {waiting.so_far().counts}"
+                assert len(waiting.records()) == 0, f"answered by one rack: {waiting.records().counts}"
                 stuck = java.records()
                 open_ = stuck.where(lambda r: not r["result"])
                 assert len(open_) > 0, f"answered by one rack: {stuck.counts}"
@@ -56,5 +56,5 @@ class MinRacks(RackTest):
                 assert all(isr == {1, 2, 3, 4} for t in ("two", "one") for isr in kafka.in_sync(t).values())
 
             expect.once_each([java.end()], self.read(kafka, "steered"))
-            expect.once_each([waiting.so_far()], self.read(kafka, "two"))
-            expect.once_each([single.so_far()], self.read(kafka, "one"))
+            expect.once_each([waiting.records()], self.read(kafka, "two"))
+            expect.once_each([single.records()], self.read(kafka, "one"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from confluent_kafka import KafkaException, Producer
 
 from harness.faults.process import nodes_down
+from harness.services.client_producer import ClientProducer
 from harness.services.kafka import KafkaRacks
-from harness.services.python_producer import PythonProducer
 from harness.services.segments import end_offset
 from harness.services.topics import Topics
 from harness.wait import Pending, wait_for
@@ -47,8 +47,8 @@ class OtherClients(RackTest):
             for producer in waiting.values():
                 expect.all_acknowledged(producer.finish(), 1)
             for topic, names in (("whole", ["number"]), ("scoped", ["by-topic"]), ("follows", ["by-default"])):
-                sent = [served[name].so_far() for name in names]
-                sent += [waiting[topic].so_far()] if topic in waiting else []
+                sent = [served[name].records() for name in names]
+                sent += [waiting[topic].records()] if topic in waiting else []
                 expect.once_each(sent, self.read(kafka, topic))
 
     def values(self, kafka: KafkaRacks, topics: Topics) -> None:
@@ -62,7 +62,7 @@ class OtherClients(RackTest):
         kafka.tool("kafka-configs.sh", "--alter", *where, "--add-config", f"{SCOPE}={acks.QUORUM}")
         wait_for("the default to arrive", lambda: topics.config("follows")[SCOPE].value == acks.QUORUM, 20)
 
-    def waits(self, kafka: KafkaRacks, topic: str, there: int) -> PythonProducer:
+    def waits(self, kafka: KafkaRacks, topic: str, there: int) -> ClientProducer:
         """A producer with acks=all of which one record is held by brokers 1 and 2, and is not acknowledged.
 
         A later record with -2 is: had the earlier one been waiting for the same replicas, it would have had its answer.
@@ -72,7 +72,7 @@ class OtherClients(RackTest):
             wait_for(f"broker {broker} to hold the record", lambda b=broker: holds(kafka, b, topic, there + 1), 30)
         later = self.stock_python(kafka, "kafka-python", f"later-{topic}", topic, records=1, acks=acks.NUMBER)
         expect.all_acknowledged(later.finish(), 1)
-        assert len(producer.so_far()) == 0, f"acks=all was answered: {producer.so_far().counts}"
+        assert len(producer.records()) == 0, f"acks=all was answered: {producer.records().counts}"
         return producer
 
 

@@ -12,16 +12,17 @@ from ducktape.tests.test import Test
 from ducktape.tests.test_context import TestContext
 
 from harness.backends.base import Capability
+from harness.clients.roster import named
 from harness.dist import find
 from harness.load.command import Copy, Produce
 from harness.results import RunFolder
 from harness.runner.lifeline import end_with_parent
+from harness.services.client_producer import ClientProducer
 from harness.services.copy_job import CopyService
 from harness.services.kafka import KafkaRacks
 from harness.services.load import Acks, LoadService, Row
 from harness.services.logs import Allowed
 from harness.services.metrics import Sampler
-from harness.services.python_producer import Client, PythonProducer
 from harness.services.readback import read_back
 from harness.services.topics import Topics
 from harness.spec import ClusterSpec, parse
@@ -104,9 +105,9 @@ class RackTest(Test):
         service = self.producer(kafka, name, topic, rate=rate, duration=records / rate, properties=alone, **settings)
         return service.finish()
 
-    def stock_python(self, kafka: KafkaRacks, client: Client, name: str, topic: str, **settings: Any) -> PythonProducer:
-        """A stock Python producer, started."""
-        service = PythonProducer(self.test_context, client, name, kafka.bootstrap, topic, self.run, **settings)
+    def stock_python(self, kafka: KafkaRacks, client: str, name: str, topic: str, **options: Any) -> ClientProducer:
+        """A stock Python producer (a key of the roster), started. Options as in harness/clients/README.md."""
+        service = ClientProducer(self.test_context, named(client), name, kafka.bootstrap, topic, self.run, **options)
         service.start()
         return service
 

@@ -36,7 +36,7 @@ class StockClients(RackTest):
                 before = kafka.metric(expect.RACK_FAILURES)
                 wait_for("both to be refused again and again", lambda: more(kafka, before + 6), 30)
                 for client, producer in waiting.items():
-                    assert len(producer.so_far()) == 0, f"{client} was answered: {producer.so_far().counts}"
+                    assert len(producer.records()) == 0, f"{client} was answered: {producer.records().counts}"
                 for client in CLIENTS:
                     topics.set(client, "min.insync.racks", 1)
                 sent = {client: producer.finish() for client, producer in waiting.items()}

@@ -1,6 +1,8 @@
 package io.rackspan.load;
 
+import java.util.Collection;
 import java.util.Map;
+import java.util.stream.Collectors;
 
 /** One flat or nested map as one JSON line. */
 final class Json {
@@ -19,6 +21,9 @@ final class Json {
             map.forEach((k, v) -> out.append(out.length() > 1 ? "," : "").append(quote(String.valueOf(k)))
                 .append(':').append(write(v)));
             return out.append('}').toString();
+        }
+        if (value instanceof Collection<?> items) {
+            return items.stream().map(Json::write).collect(Collectors.joining(",", "[", "]"));
         }
         if (value == null || value instanceof Boolean || value instanceof Integer || value instanceof Long) {
             return String.valueOf(value);

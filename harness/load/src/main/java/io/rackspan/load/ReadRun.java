@@ -3,6 +3,8 @@ package io.rackspan.load;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 
 import java.io.IOException;
@@ -14,10 +16,13 @@ import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 
 /**
  * Reads a topic from its start to the end offsets seen at the beginning, one fixed-size entry per record.
@@ -45,7 +50,9 @@ final class ReadRun {
              KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings.kafka())) {
             out.write(header());
             Duration limit = Duration.ofMillis((long) (settings.idleSeconds() * 1000));
-            List<TopicPartition> partitions = consumer.partitionsFor(settings.topic(), limit).stream()
+            List<PartitionInfo> found = consumer.partitionsFor(settings.topic(), limit);
+            metadata(found);
+            List<TopicPartition> partitions = found.stream()
                 .map(p -> new TopicPartition(p.topic(), p.partition())).toList();
             if (partitions.isEmpty()) {
                 System.err.println("cannot read back: topic " + settings.topic() + " has no partitions at "
@@ -107,6 +114,26 @@ final class ReadRun {
         out.putLong(clock.anchorEpochNs()).putLong(clock.anchorMonoNs());
         out.put(TOPIC_AT, settings.topic().getBytes(StandardCharsets.UTF_8));
         return bytes;
+    }
+
+    /** What the client knows of the topic, as it says it. */
+    private void metadata(List<PartitionInfo> found) {
+        List<Map<String, Object>> partitions = new ArrayList<>();
+        Set<Integer> brokers = new TreeSet<>();
+        for (PartitionInfo p : found) {
+            List<Integer> replicas = Arrays.stream(p.replicas()).map(Node::id).toList();
+            brokers.addAll(replicas);
+            Map<String, Object> one = new LinkedHashMap<>();
+            one.put("partition", p.partition());
+            one.put("leader", p.leader() == null ? -1 : p.leader().id());
+            one.put("replicas", replicas);
+            partitions.add(one);
+        }
+        Map<String, Object> line = new LinkedHashMap<>();
+        line.put("event", "metadata");
+        line.put("brokers", brokers);
+        line.put("partitions", partitions);
+        Json.print(line);
     }
 
     private void summary(KafkaConsumer<byte[], byte[]> consumer, Map<TopicPartition, Long> ends, boolean complete) {
