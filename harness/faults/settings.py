@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
@@ -13,10 +12,11 @@ from harness.cluster import KafkaCluster
 from harness.errors import RackspanError, usage_error
 from harness.faults.base import Events, NoEvents
 from harness.faults.lasting import Lasting, holding
+from harness.services.defaults import default_of, set_default
 from harness.services.topics import Topics
+from harness.wait import Pending, wait_for
 
 KIND = "setting"
-_DEFAULT = ("--entity-type", "brokers", "--entity-default")
 
 
 def changed(
@@ -57,11 +57,17 @@ def put(cluster: KafkaCluster, topic: str, name: str, value: str | None, events:
         except KafkaException as e:
             raise _refused(topic, name, value, str(e.args[0].str())) from e
     else:
-        change = ["--delete-config", name] if value is None else ["--add-config", f"{name}={value}"]
+        cluster.backend.enter()
         try:
-            _tool(cluster, "--alter", *change)
+            set_default(cluster.alive_brokers(), name, value)
         except RackspanError as e:
             raise _refused("the cluster", name, value, e.seen) from e
+
+    def there() -> bool | Pending:
+        now = _own(cluster, topic, name)
+        return now == value or Pending(f"it is {now}")
+
+    wait_for(f"{name} of {topic or 'the cluster'} to be {value}", there, 60)  # else what is looked up next may be old
     number = int(value) if value is not None and value.lstrip("-").isdigit() else value
     (events or NoEvents()).event("config", name, "point", {"topic": topic, "to": number})
 
@@ -69,8 +75,8 @@ def put(cluster: KafkaCluster, topic: str, name: str, value: str | None, events:
 def _own(cluster: KafkaCluster, topic: str, name: str) -> str | None:
     """The value that is set there, None if none is."""
     if not topic:
-        found = re.search(rf"^\s*{re.escape(name)}=(.*?) sensitive=", _tool(cluster, "--describe"), re.MULTILINE)
-        return found[1] if found else None
+        cluster.backend.enter()
+        return default_of(cluster.alive_brokers(), name)
     try:
         return _topics(cluster).own(topic, name)
     except KeyError:
@@ -91,12 +97,3 @@ def _refused(where: str, name: str, value: str | None, seen: str) -> RackspanErr
 def _topics(cluster: KafkaCluster) -> Topics:
     cluster.backend.enter()
     return Topics(",".join(cluster.alive_brokers()))
-
-
-def _tool(cluster: KafkaCluster, *arguments: str) -> str:
-    """Kafka's own tool: the client libraries take no default of all brokers."""
-    node = next((n for n in cluster.select("brokers") if n.node.endpoint in cluster.alive_brokers()), None)
-    if node is None:
-        raise RackspanError("no broker answers", seen="no broker process runs", do="start one with `rackspan start`")
-    tool = [node.distribution.script("kafka-configs.sh"), "--bootstrap-server", node.node.endpoint]
-    return node.host.run([*tool, *_DEFAULT, *arguments], env=node.tool_environment())

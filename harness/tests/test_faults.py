@@ -174,6 +174,9 @@ def test_what_cannot_be_broken_is_said(cluster: KafkaCluster) -> None:
     assert e.value.what == f"cannot change min.insync.replicas of {TOPIC} to none"
     assert "min.insync.replicas" in e.value.seen
     assert e.value.do == "give a value that the cluster takes"
+    with pytest.raises(RackspanError) as e:
+        settings.put(cluster, "", "message.max.bytes", "x")
+    assert e.value.what == "cannot change message.max.bytes of the cluster to x" and "Not a number" in e.value.seen
     assert heal_all(cluster) == [f"min.insync.replicas of {TOPIC} changed"], "a change that failed half-way is undone"
     with pytest.raises(RackspanError) as e:
         reassign(cluster, TOPIC, {0: [1, 99]})
