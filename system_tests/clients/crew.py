@@ -105,7 +105,7 @@ class Crew:
 
     def refusals(self, scene: str) -> dict[str, int]:
         """How many appends the running brokers refused, by client."""
-        samples = self._kafka.samples()
+        samples = wait_for("the brokers' metrics", self._kafka.samples, 60)  # a busy broker may not tell them in time
         return {key: int(total(samples, REFUSALS, topic=topic)) for key, topic in self.topics(scene).items()}
 
     def finish(self, scene: str, producers: Producers, seconds: float, *, stop: bool = True) -> dict[str, Told]:

@@ -34,16 +34,16 @@ class WithoutMapping(RackTest):
             crew.settle("every client to be served", producers, lambda _, a: len(a.ok) >= 10, 60)
             with rack_down(kafka.kafka, "b", events=self.run):
                 for topic in crew.topics(SCENE).values():
-                    kafka.wait_in_sync(topic, {1})
+                    kafka.wait_in_sync(topic, {1}, 60)
                 begin_ns = time.time_ns()
 
                 def told(key: str, so_far: Acks) -> bool:
                     return key == OURS or any(r["result"] not in ("", "OK") for r in so_far.due(begin_ns).rows)
 
-                crew.settle("clients of others to give a record up", producers, told, 30)
-                wait_for("ours to be refused", lambda: crew.refusals(SCENE)[OURS] > 1 or Pending("not yet"), 30)
+                crew.settle("clients of others to give a record up", producers, told, 60)
+                wait_for("ours to be refused", lambda: crew.refusals(SCENE)[OURS] > 1 or Pending("not yet"), 60)
             for topic in crew.topics(SCENE).values():
-                kafka.wait_in_sync(topic)
+                kafka.wait_in_sync(topic, seconds=60)
             ended = crew.finish(SCENE, producers, LIMIT_S + judge.GRACE_S)
         for key, told_ in ended.items():
             judge.without_mapping(crew.verdicts[key], told_, begin_ns)
