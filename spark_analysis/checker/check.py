@@ -11,10 +11,11 @@ from pyspark.sql import functions as F
 
 from spark_analysis.checker import logs, reads, timeline, writes
 from spark_analysis.checker.anomalies import NAMES
-from spark_analysis.checker.history import History, faults
+from spark_analysis.checker.history import PLACE, RECORD, History, faults
 from spark_analysis.session import SMALL_BYTES
 
 OK, ANOMALIES, UNKNOWN = "ok", "anomalies", "unknown"
+SLOT_NS = 1_000_000  # silences are told in ms: shorter ones are none
 SHOWN = 20  # anomalies of one kind whose whole history is told
 
 _RULES = (
@@ -94,19 +95,22 @@ def check(history: History, min_racks: int | None = None) -> Verdict:
         sums = (totals(history), unread(history))
         return Verdict(history.id, int(history.manifest["seed"]), counts, allowed, *sums, told(history, shown))
     finally:
-        for table in (history.acks, history.replicas, history.partitions, history.polls, history.watermarks):
-            table.unpersist()
+        history.spark.catalog.clearCache()
 
 
 def cached(history: History) -> History:
-    """The same with its tables kept, since every rule reads them; those of a small run as one partition each.
+    """The same with what every rule reads kept; tables of a small run as one partition each.
 
-    A run folder has a file for each replica, and a task for each file takes longer than its few records.
+    A run folder has a file for each replica, and a task for each file takes longer than its few records. Of a large run
+    the tables as they are on disk are not kept: reading them again costs no more.
     """
     small = sum(f.stat().st_size for f in history.path.glob("*/*.parquet")) < SMALL_BYTES
-    names = ("acks", "replicas", "partitions", "polls", "watermarks")
-    tables = {name: getattr(history, name) for name in names}
-    return history.changed(**{name: (t.coalesce(1) if small else t).cache() for name, t in tables.items()})
+    if small:
+        names = ("acks", "replicas", "partitions", "polls", "watermarks")
+        history = history.changed(**{name: getattr(history, name).coalesce(1).cache() for name in names})
+    for table in (history.spots, history.places, history.fates, history.scattered, history.steps, history.turns):
+        table.cache()
+    return history
 
 
 def totals(history: History) -> dict[str, int]:
@@ -120,16 +124,19 @@ def totals(history: History) -> dict[str, int]:
         F.count_if(~ok & ~refused).alias("unknown"),
     ).first()
     assert row is not None
-    along = Window.orderBy("done_ns")
-    answers = history.acks.where(ok).select("done_ns", F.lag("done_ns").over(along).alias("before"))
-    gap = answers.agg(F.max(F.col("done_ns") - F.col("before")).alias("gap")).first()
-    kept = history.replicas.agg(
-        F.count("*").alias("rows"), F.countDistinct("node", *writes.PLACE).alias("logs")
-    ).first()
+    # Sorting all acknowledgements is not needed: a silence lies within a slot of time or between two of them.
+    slot = F.col("done_ns") - F.col("done_ns") % SLOT_NS
+    slots = (
+        history.acks.where(ok).groupBy(slot.alias("slot")).agg(F.min("done_ns").alias("a"), F.max("done_ns").alias("b"))
+    )
+    between = F.col("a") - F.lag("b").over(Window.orderBy("slot"))
+    gap = slots.select(between.alias("gap")).agg(F.max("gap").alias("gap")).first()
+    logs_read = history.replicas.groupBy("node", *PLACE).count()
+    kept = logs_read.agg(F.sum("count").alias("rows"), F.count("*").alias("logs")).first()
     assert gap is not None and kept is not None
     return row.asDict() | {
         "longest_silence_ms": int((gap["gap"] or 0) // 1_000_000),
-        "replica_records": kept["rows"],
+        "replica_records": kept["rows"] or 0,
         "replica_logs": kept["logs"],
         "polled": history.polls.count(),
         "watermarks": history.watermarks.count(),
@@ -142,18 +149,14 @@ def unread(history: History) -> list[str]:
     noted = {(e["name"], e["data"].get("complete", True)) for e in history.events if e["kind"] == "note"}
     if ("partitions-read", True) not in noted:
         missing.append("the metadata log: acknowledgements were not held against the in-sync replicas")
-    last = Window.partitionBy(*writes.PLACE).orderBy(F.desc("metadata_offset"))
-    wanted = (
-        history.partitions.withColumn("n", F.row_number().over(last)).where("n = 1").select(*writes.PLACE, "replicas")
+    last = Window.partitionBy(*PLACE).orderBy(F.desc("metadata_offset"))
+    wanted = history.partitions.withColumn("n", F.row_number().over(last)).where("n = 1").select(*PLACE, "replicas")
+    used = history.acks.where(F.col("partition") >= 0).select(*PLACE).distinct().join(wanted, PLACE, "left")
+    read = history.expected.groupBy(*PLACE).agg(F.countDistinct("node").alias("read"))
+    short = used.join(read, PLACE, "left").select(
+        *PLACE, F.coalesce("read", F.lit(0)).alias("read"), F.coalesce("replicas", F.lit(1)).alias("replicas")
     )
-    used = (
-        history.acks.where(F.col("partition") >= 0).select(*writes.PLACE).distinct().join(wanted, writes.PLACE, "left")
-    )
-    read = history.expected.groupBy(*writes.PLACE).agg(F.countDistinct("node").alias("read"))
-    short = used.join(read, writes.PLACE, "left").select(
-        *writes.PLACE, F.coalesce("read", F.lit(0)).alias("read"), F.coalesce("replicas", F.lit(1)).alias("replicas")
-    )
-    for row in short.where(F.col("read") < F.col("replicas")).orderBy(*writes.PLACE).collect():
+    for row in short.where(F.col("read") < F.col("replicas")).orderBy(*PLACE).collect():
         missing.append(f"{row['topic']}-{row['partition']}: {row['read']} of {row['replicas']} replicas read")
     return missing
 
@@ -167,10 +170,10 @@ def told(history: History, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     spots = [(r["topic"], r["partition"], r["offset"]) for r in found if r["offset"] is not None and r["topic"]]
     by_record = spark.createDataFrame(sorted(set(records)), "producer string, seq long")
     by_spot = spark.createDataFrame(sorted(set(spots)), "topic string, partition int, offset long")
-    spot = [*writes.PLACE, "offset"]
+    spot = [*PLACE, "offset"]
 
     def about(table: DataFrame) -> list[dict[str, Any]]:
-        mine = table.join(F.broadcast(by_record), writes.RECORD, "left_semi")
+        mine = table.join(F.broadcast(by_record), RECORD, "left_semi")
         there = table.join(F.broadcast(by_spot), spot, "left_semi")
         return [row.asDict() for row in mine.unionByName(there).distinct().collect()]
 

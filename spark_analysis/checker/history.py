@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructField, StructType
 
 from spark_analysis.errors import AnalysisError
@@ -29,6 +31,8 @@ EXPECTED = StructType(
         StructField("end_offset", LongType()),
     ]
 )
+RECORD = ["producer", "seq"]
+PLACE = ["topic", "partition"]
 _WAITING = ("all", "-1", "min.insync.replicas", "-2")
 LATER = ("replicas", "partitions", "polls", "watermarks")  # tables that older run folders lack
 
@@ -39,7 +43,7 @@ class History:
 
     `producers`: whether its acks wait for other replicas, whether a record may be there once only (idempotence, or one
     attempt), and whether an error is the only attempt's and so final. `expected`: every replica that was read, with its
-    end.
+    end. The tables below the given ones are what most rules go by, each made in one pass.
     """
 
     path: Path
@@ -66,6 +70,96 @@ class History:
     def changed(self, **tables: DataFrame) -> History:
         """The same history with other tables."""
         return replace(self, **tables)  # type: ignore[arg-type]
+
+    @cached_property
+    def spots(self) -> DataFrame:
+        """What is at each offset, once for all replicas that agree on it.
+
+        `copies` have it; `holders` is a sum that only the right nodes make up; `same` whether their bytes are equal.
+        """
+        content = F.xxhash64("value_crc", "batch_crc", "timestamp_ms")
+        return self.replicas.groupBy(*PLACE, "offset", *RECORD, "due_ns", "leader_epoch", "control").agg(
+            F.count("*").alias("copies"),
+            F.sum(F.hash("node").cast("long")).alias("holders"),
+            (F.min(content) == F.max(content)).alias("same"),
+        )
+
+    @cached_property
+    def places(self) -> DataFrame:
+        """Where in the logs each record is: one row per record and place. Records that are not ours have seq -1."""
+        return self.spots.where("control = 0").select(*PLACE, "offset", *RECORD, "due_ns").distinct()
+
+    @cached_property
+    def sent(self) -> DataFrame:
+        """The acks rows with what is known of their producers. A producer without a note is taken to promise most."""
+        known = self.acks.join(F.broadcast(self.producers), "producer", "left")
+        return known.withColumns(
+            {
+                "waits": F.coalesce("waits", F.lit(True)),
+                "once": F.coalesce("once", F.lit(True)),
+                "final": F.coalesce("final", F.lit(False)),
+            }
+        )
+
+    @cached_property
+    def fates(self) -> DataFrame:
+        """What was sent beside where it is: `result` is null for what nobody sent, `at.offset` for what is nowhere.
+
+        `here` tells whether a record is where its acknowledgement says. One row per record and place.
+        """
+        there = self.places.select(*RECORD, F.struct(*PLACE, "offset", "due_ns").alias("at"))
+        here = (F.col("at.topic") == F.col("topic")) & (F.col("at.partition") == F.col("partition"))
+        here &= F.col("at.offset") == F.col("offset")
+        return self.sent.drop("cause").join(there, RECORD, "full").withColumn("here", here)
+
+    @cached_property
+    def scattered(self) -> DataFrame:
+        """Records that are at several places, or not where their acknowledgement says: what was told, and all places.
+
+        `right` of the places `found` are as acknowledged.
+        """
+        ours = self.fates.where("at IS NOT NULL AND seq >= 0")
+        amiss = (F.col("result") == "OK") & (F.col("offset") >= 0) & ~F.col("here")
+        few = ours.groupBy(*RECORD).agg(F.count("*").alias("n"), F.count_if(amiss).alias("amiss"))
+        few = few.where("n > 1 OR amiss > 0").select(*RECORD)
+        told = [F.any_value(name).alias(name) for name in ("result", "once", *PLACE, "offset")]
+        place = F.struct("at.topic", "at.partition", "at.offset")
+        return (
+            ours.join(few, RECORD, "left_semi")
+            .groupBy(*RECORD)
+            .agg(*told, F.count_if("here").alias("right"), F.sort_array(F.collect_set(place)).alias("found"))
+        )
+
+    @cached_property
+    def steps(self) -> DataFrame:
+        """Where a replica's log does not simply go on: the offset before, the one after, the highest epoch before."""
+        along = Window.partitionBy("node", *PLACE).orderBy("offset")
+        ends = F.broadcast(self.expected.select("node", *PLACE, "end_offset"))
+        log = self.replicas.select("node", *PLACE, "offset", "leader_epoch", *RECORD).withColumns(
+            {
+                "before": F.lag("offset").over(along),
+                "after": F.lead("offset").over(along),
+                "highest": F.max("leader_epoch").over(along.rowsBetween(Window.unboundedPreceding, -1)),
+            }
+        )
+        log = log.join(ends, ["node", *PLACE], "left").withColumn("after", F.coalesce("after", "end_offset"))
+        clash, gap = F.col("before") == F.col("offset"), F.col("after") > F.col("offset") + 1
+        back = F.col("leader_epoch") < F.col("highest")
+        return log.where(
+            F.coalesce(clash, F.lit(False)) | F.coalesce(gap, F.lit(False)) | F.coalesce(back, F.lit(False))
+        )
+
+    @cached_property
+    def turns(self) -> DataFrame:
+        """What consumers were given that was not the next offset: the one before, and the highest so far."""
+        along = Window.partitionBy("consumer", *PLACE).orderBy("number")
+        polls = self.polls.withColumns(
+            {
+                "before": F.lag("offset").over(along),
+                "highest": F.max("offset").over(along.rowsBetween(Window.unboundedPreceding, -1)),
+            }
+        )
+        return polls.where((F.col("offset") <= F.col("highest")) | (F.col("offset") > F.col("before") + 1))
 
 
 def read_history(spark: SparkSession, path: Path) -> History:

@@ -2,44 +2,34 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window, WindowSpec
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_analysis.checker.anomalies import anomaly
-from spark_analysis.checker.history import History
-from spark_analysis.checker.writes import PLACE
-
-
-def _along() -> WindowSpec:
-    return Window.partitionBy("consumer", *PLACE).orderBy("number")
+from spark_analysis.checker.history import PLACE, RECORD, History
 
 
 def went_back(history: History) -> DataFrame:
     """A consumer's position that did not rise."""
-    before = _along().rowsBetween(Window.unboundedPreceding, -1)
-    polls = history.polls.withColumn("highest", F.max("offset").over(before))
-    back = polls.where(F.col("offset") <= F.col("highest"))
+    back = history.turns.where(F.col("offset") <= F.col("highest"))
     return anomaly(back, "nonmonotonic-poll", F.col("consumer"), " had been at offset ", F.col("highest"))
 
 
 def skipped(history: History) -> DataFrame:
     """Records of the final log that lie between two that a consumer was given next to each other."""
-    steps = history.polls.withColumn("before", F.lag("offset").over(_along()))
-    steps = steps.where(F.col("offset") > F.col("before") + 1)
+    steps = history.turns.where(F.col("offset") > F.col("before") + 1)
     steps = steps.select("consumer", *PLACE, "before", F.col("offset").alias("after"))
-    log = history.replicas.where(F.col("control") == 0).select(*PLACE, "offset", "producer", "seq").distinct()
-    passed = log.join(F.broadcast(steps), PLACE, "inner")
-    passed = passed.where((F.col("offset") > F.col("before")) & (F.col("offset") < F.col("after")))
+    passed = history.places.drop("due_ns").join(F.broadcast(steps), PLACE, "inner")
+    passed = passed.where((F.col("offset") > F.col("before")) & (F.col("offset") < F.col("after"))).distinct()
     told = (F.col("consumer"), " went from offset ", F.col("before"), " to ", F.col("after"))
     return anomaly(passed, "poll-skip", *told)
 
 
 def vanished(history: History) -> DataFrame:
     """Records that a consumer was given and that the final log does not have at that offset."""
-    log = history.replicas.select(*PLACE, "offset", "producer", "seq").distinct()
     read = history.expected.select(*PLACE).distinct()
     polls = history.polls.join(F.broadcast(read), PLACE, "left_semi")
-    gone = polls.join(log, [*PLACE, "offset", "producer", "seq"], "left_anti")
+    gone = polls.join(history.spots, [*PLACE, "offset", *RECORD], "left_anti")
     return anomaly(gone, "vanished-read", F.col("consumer"), " was given it")
 
 

@@ -6,8 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_analysis.checker.anomalies import anomaly
-from spark_analysis.checker.history import History
-from spark_analysis.checker.writes import PLACE, sent
+from spark_analysis.checker.history import PLACE, History
 
 # A leader learns of a change a little after the controller has written it, and until then may rightly acknowledge what
 # a replica holds that just left; on a machine that stalls, "a little" is seconds. Two clocks are compared, too.
@@ -36,7 +35,7 @@ def _acknowledged_within(history: History, bad: DataFrame) -> DataFrame:
         .groupBy(*PLACE, "island")
         .agg(F.min("t_ns").alias("begin"), F.max("until_ns").alias("end"), F.max_by("isr", "t_ns").alias("isr"))
     )
-    told = sent(history).where((F.col("result") == "OK") & F.col("waits"))
+    told = history.sent.where((F.col("result") == "OK") & F.col("waits"))
     within = (F.col("sent_ns") > F.col("begin") + SLACK_NS) & (F.col("done_ns") < F.col("end") - SLACK_NS)
     return told.join(F.broadcast(joined), PLACE, "inner").where(within)
 
@@ -68,7 +67,7 @@ def unknown_epochs(history: History) -> DataFrame:
     """Records of an epoch in which nobody led, as far as the metadata log goes."""
     known = history.partitions.select(*PLACE, "leader_epoch").distinct()
     judged = known.select(*PLACE).distinct()
-    log = history.replicas.select(*PLACE, "offset", "leader_epoch", "producer", "seq").distinct()
-    log = log.join(F.broadcast(judged), PLACE, "left_semi")
+    log = history.spots.join(F.broadcast(judged), PLACE, "left_semi")
     stray = log.join(F.broadcast(known), [*PLACE, "leader_epoch"], "left_anti")
+    stray = stray.select(*PLACE, "offset", "leader_epoch", "producer", "seq").distinct()
     return anomaly(stray, "unknown-epoch", "epoch ", F.col("leader_epoch"))

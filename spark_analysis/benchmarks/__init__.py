@@ -1,0 +1,1 @@
+"""Benchmarks of the analysis itself: not tests, run by hand, figures in the README beside them."""

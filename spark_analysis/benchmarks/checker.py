@@ -1,0 +1,70 @@
+"""python -m spark_analysis.benchmarks.checker --records 1e6 1e7: how long the checker takes, and that it finds all.
+
+Each size runs in a process and a Spark of its own with the memory given. Rows are all that is read: for each record
+one of its producer, one of its consumer and one of each of three replicas. Prints a Markdown table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from spark_analysis.benchmarks.histories import NODES, write_history
+
+COLUMNS = ("records", "rows read", "Parquet", "time", "a million rows", "highest memory", "found")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Returns 1 if a check failed to find exactly what was planted."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--records", nargs="+", default=["1e6"], help="acknowledged records, e.g. 1e6 1e7")
+    parser.add_argument("--memory", default="2g", help="of Spark's process (spark.driver.memory)")
+    parser.add_argument("--scratch", type=Path, help="folder for the made histories and for what Spark spills")
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args(arguments)
+    for cells in (COLUMNS, ["---"] * len(COLUMNS)):
+        print(f"| {' | '.join(cells)} |", flush=True)
+    right = True
+    for text in chosen.records:
+        with tempfile.TemporaryDirectory(dir=chosen.scratch) as scratch:
+            right &= one(Path(scratch), int(float(text)), chosen.memory, chosen.seed)
+    return 0 if right else 1
+
+
+def one(scratch: Path, records: int, memory: str, seed: int) -> bool:
+    """Makes and checks one history, and prints its row."""
+    run = scratch / f"scale-{records}"
+    planted = write_history(run, records, seed)
+    disk = sum(f.stat().st_size for f in run.glob("*/*"))
+    (scratch / "spill").mkdir()
+    more = {
+        "SPARK_LOCAL_DIRS": str(scratch / "spill"),
+        "PYSPARK_SUBMIT_ARGS": f"--driver-memory {memory} pyspark-shell",
+    }
+    command = [sys.executable, "-m", "spark_analysis", "check", str(run), "--out", str(scratch / "out")]
+    began = time.monotonic()
+    done = subprocess.run(command, env=os.environ | more, stdout=subprocess.PIPE, text=True, check=False)
+    seconds = time.monotonic() - began
+    verdict = json.loads(done.stdout.splitlines()[-1]) if done.stdout else {"counts": f"exit code {done.returncode}"}
+    rows = records * (2 + len(NODES))
+    highest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20  # KiB to GiB, of the largest so far
+    cells = (
+        f"{records:,}",
+        f"{rows:,}",
+        f"{disk / 2**30:.2f} GiB",
+        f"{seconds:.0f} s",
+        f"{seconds / rows * 1e6:.2f} s",
+    )
+    print(f"| {' | '.join(cells)} | {highest:.1f} GiB | {verdict['counts']} |", flush=True)
+    return bool(verdict["counts"] == planted)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
