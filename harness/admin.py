@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from kafka import KafkaAdminClient
+from kafka.admin import ConfigResource, ConfigResourceType
 
 from harness.errors import RackspanError
 from harness.wait import describe
@@ -90,7 +92,26 @@ def answers(address: str, port: int, seconds: float = 0.5) -> bool:
     return True
 
 
+def settings(endpoints: Iterable[str], topics: Iterable[str], name: str, seconds: float = 3.0) -> dict[str, str]:
+    """The value in force of a setting by topic, left out where there is no such setting; asks the first of the brokers
+    that answers, and returns nothing where none does.
+    """
+    wanted = [ConfigResource(ConfigResourceType.TOPIC, topic, {name: None}) for topic in topics]
+    for endpoint in endpoints if wanted else ():
+        with suppress(Exception):  # as in `view`
+            with _client(endpoint, seconds) as client:
+                found = client.describe_configs(wanted, config_filter="all").get("topic", {})
+            return {topic: values[name]["value"] for topic, values in found.items() if name in values}
+    return {}
+
+
 def _ask(endpoint: str, seconds: float) -> View:
+    with _client(endpoint, seconds) as client:
+        return parse(client.describe_cluster(), client.describe_metadata_quorum(), client.describe_topics())
+
+
+@contextmanager
+def _client(endpoint: str, seconds: float) -> Iterator[Any]:
     # The client itself would try again and again until its time is over; a refused connection is an answer.
     address, _, port = endpoint.rpartition(":")
     socket.create_connection((address, int(port)), timeout=seconds).close()
@@ -103,7 +124,7 @@ def _ask(endpoint: str, seconds: float) -> View:
     )
     _ask_only(client, address, int(port))
     try:
-        return parse(client.describe_cluster(), client.describe_metadata_quorum(), client.describe_topics())
+        yield client
     finally:
         client.close()
 

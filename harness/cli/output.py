@@ -14,6 +14,7 @@ import yaml
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from harness.progress import Progress, Seen
 
@@ -60,10 +61,14 @@ def data(value: Any, form: Format) -> None:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
-    """A table; None shows as a dash."""
+    """A table; None shows as a dash, and a Text with its own style."""
     made = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         made.add_column(column, overflow="fold", no_wrap=column not in WRAPPED)
     for row in rows:
-        made.add_row(*(escape("-" if cell is None or cell == "" else str(cell)) for cell in row))
+        made.add_row(*(cell if isinstance(cell, Text) else _plain(cell) for cell in row))
     return made
+
+
+def _plain(cell: object) -> str:
+    return escape("-" if cell is None or cell == "" else str(cell))

@@ -8,6 +8,8 @@ import typer
 
 from harness.cli.options import ClusterArgument, FormatOption, chosen
 from harness.cli.output import Format, data, out, table
+from harness.cli.watch import interactive
+from harness.cli.watch import watch as live
 from harness.cluster import KafkaCluster
 from harness.errors import Exit
 from harness.status import ClusterStatus, NodeStatus
@@ -18,13 +20,19 @@ COLUMNS = ("NODE", "RACK", "ROLE", "ID", "ADDRESS", "PID", "STATE", "LEADERS", "
 
 def status(
     name: ClusterArgument = None,
-    watch: Annotated[bool, typer.Option("--watch", "-w", help="Print again whenever something changes.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Live on a terminal, until q; else again at each change.")
+    ] = False,
     exit_when: Annotated[Literal["healthy"] | None, typer.Option(help="With --watch: end when it is so.")] = None,
     every: Annotated[float, typer.Option(help="Seconds between two looks.")] = 1.0,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Show every node of a cluster; exit code 1 if it is not healthy."""
     cluster = chosen(name)
+    if watch and output is Format.TABLE and interactive():
+        now = live(cluster.name, every, lambda seen: seen.health == exit_when)
+        show(now)
+        raise typer.Exit(Exit.OK if now.health == "healthy" else Exit.FAILED)
     now = cluster.status()
     show(now, output)
     while watch and not (exit_when and now.health == exit_when):

@@ -11,7 +11,7 @@ import pytest
 from harness.admin import Partition
 from harness.backends.base import ProcessState
 from harness.cluster import KafkaCluster
-from harness.errors import RackspanError
+from harness.errors import Exit, RackspanError
 from harness.faults import settings
 from harness.faults.disk import disk_full
 from harness.faults.healing import active, heal_all
@@ -22,6 +22,7 @@ from harness.services.moves import reassign
 from harness.services.topics import Topics
 from harness.spec import parse
 from harness.tests.commands import rackspan
+from harness.tests.terminal import Terminal
 from harness.tests.test_cluster import Record, home_of
 from harness.topology import plan
 from harness.wait import Pending, wait_for
@@ -156,6 +157,21 @@ def test_a_rolling_restart_takes_one_after_the_other(cluster: KafkaCluster) -> N
     rolled = rackspan("fault", "roll", "b1", home=home_of(cluster))
     assert (rolled.returncode, rolled.stdout) == (0, "b1\n"), rolled.stderr
     assert cluster.node("b1").look()[0] != before["b1"]
+
+
+def test_watching_on_a_terminal(cluster: KafkaCluster) -> None:
+    """A rack is seen to go and to come back; q and Ctrl-C both leave the terminal as it was."""
+    with Terminal("status", "--watch", "--every", "0.2", home=home_of(cluster)) as terminal:
+        terminal.wait_for(r"\bb +up +2 of 2\b", r"\bfaults +3 +- +3 +- +3\b", "q ends")
+        cluster.kill("rack:b")
+        terminal.wait_for(r"\bb +down +0 of 2\b", "ctrl-2 is stopped", r"\bfaults +3 +- +2 +- +3\b")
+        cluster.start("rack:b")
+        terminal.wait_for(r"\bb +up +2 of 2\b", r"\bfaults +3 +- +3 +- +3\b")
+        assert "stopped" not in terminal.shown
+        assert terminal.end("q") == Exit.OK
+    with Terminal("status", "--watch", home=home_of(cluster)) as terminal:
+        terminal.wait_for("q ends")
+        assert terminal.end("\x03") == Exit.OK
 
 
 def test_what_cannot_be_broken_is_said(cluster: KafkaCluster) -> None:

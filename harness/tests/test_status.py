@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from harness.admin import Partition, View, Voter, parse
 from harness.backends.base import Process, ProcessState
+from harness.cli.watch import racks
 from harness.node import last_error
+from harness.spans import Span, spans
 from harness.spec import parse as parse_spec
 from harness.state import NodeRecord, State
 from harness.status import ClusterStatus, NodeStatus, summarize
@@ -60,6 +62,29 @@ def test_nobody_answers() -> None:
     now = summary({}, None)
     assert now.health == "down" and now.reasons == ("no broker answers",)
     assert summary({"a1": ProcessState.GONE, "b1": ProcessState.GONE}, None).health == "failed"
+
+
+def test_spans_are_those_of_the_partition_that_is_worst_off() -> None:
+    now = view(
+        {1: "a", 2: "b"},
+        Partition("t", 0, 1, (1, 2, 3), (1, 2, 3)),
+        Partition("t", 1, 2, (2, 3), (2, 3)),
+        Partition("alone", 0, -1, (1,), (1,)),
+    )
+    alone, t = spans(now, {1: "a", 2: "b", 3: "b"}, {"t": 2})
+    assert alone == Span("alone", partitions=1, leaderless=1, racks=0, asked=0, placed=1)
+    assert t == Span("t", partitions=2, leaderless=0, racks=1, asked=2, placed=1)
+    assert not alone.enough and not t.enough and spans(now, {1: "a", 2: "b", 3: "c"}, {"t": 2})[1].enough
+
+
+def test_a_rack_is_up_or_down_or_partly() -> None:
+    now = summary({"a1": ProcessState.GONE}, view({2: "b"}, Partition("t", 0, 2, (1, 2), (2,))))
+    assert [[str(cell) for cell in row] for row in racks(now.nodes)] == [
+        ["a", "partly", "1 of 2", "0", "0/1"],
+        ["b", "up", "1 of 1", "1", "1/1"],
+    ]
+    frozen = summary({"b1": ProcessState.PAUSED}, None)
+    assert [str(cell) for cell in racks(frozen.nodes)[1]] == ["b", "down", "0 of 1", "None", "None"]
 
 
 def test_the_quorum_as_kafka_describes_it() -> None:
