@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.clients import prepare, roster
 from harness.clients.output import Records, tell_read
 from harness.clients.roster import ROSTER, named
 from harness.errors import RackspanError
 from harness.home import project_root
+from harness.progress import Progress
 from harness.results import arrow_schema
 from harness.services.load import Acks, Row
 from system_tests.clients import judge, table
@@ -64,6 +67,23 @@ def test_the_roster_has_one_of_each_kind_and_only_one_that_is_ours() -> None:
     assert {c.language for c in ROSTER} == {"Java", "Python", "Node", "Go"}
     assert [c.key for c in ROSTER if c.ours] == ["rackspan"]
     assert named("aiokafka").hindrance == ""
+
+
+def test_a_client_without_its_tools_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notes: list[str] = []
+    made: list[str] = []
+    monkeypatch.setattr(prepare, "gradle", lambda tasks, label, progress: made.extend(tasks))
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == "npm" else f"/usr/bin/{name}")
+    progress = Progress()
+    monkeypatch.setattr(progress, "note", notes.append)
+    prepare.prepare(progress)
+    assert notes == ["no npm on this machine: install it, or that client is not run"]
+    assert made == ["--continue", "oldJavaClient", "goClient"]
+    monkeypatch.setattr(roster, "NODE_PROGRAM", project_root() / "build" / "none" / "client.js")
+    assert named("kafkajs").hindrance == "build/none/client.js was not built"
+    v = Verdict("c", "Client", hindrance=named("kafkajs").hindrance)
+    judge.left_out([verdict(), v])
+    assert v.complaints == ["not run: build/none/client.js was not built"]
 
 
 def test_an_outage_that_ends_well() -> None:

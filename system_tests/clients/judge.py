@@ -176,6 +176,13 @@ def without_mapping(verdict: Verdict, told: Told, begin_ns: int) -> None:
         verdict.cells["without the mapping"] = f"gives records up: `{names.most_common(1)[0][0]}`"
 
 
+def left_out(verdicts: Iterable[Verdict]) -> None:
+    """Where all clients must be there: one that could not be run is a complaint."""
+    for verdict in verdicts:
+        if verdict.hindrance:
+            verdict.complaints.append(f"not run: {verdict.hindrance}")
+
+
 def _compare(acks: Acks, read: Iterable[Row]) -> tuple[list[int], list[int]]:
     """Sequences of acknowledged records that are not in the log, and of records that are there more than once."""
     found = Counter(r["seq"] for r in read)

@@ -17,6 +17,7 @@ from system_tests.lib.base import RackTest
 SPREAD = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]  # brokers 1 and 2 are in rack a, 3 is in b
 PASSING, STAYING, MISTAKEN = "passing", "staying", "mistaken"
 LONG_S, SHORT_S = 120.0, 8.0  # how long a client may try for a record
+MISTAKEN_S = 30.0  # the same where it must not try: longer than a machine stalls
 OUTAGE_S = 12.0  # at least, from when writes are refused
 RATE = 10.0
 
@@ -39,19 +40,22 @@ class ClientMatrix(RackTest):
         crew.create(PASSING, SPREAD, min_insync_replicas=2, min_insync_racks=2)
         crew.create(STAYING, SPREAD[:1], min_insync_replicas=2, min_insync_racks=2)
         crew.create(MISTAKEN, [[1, 2]], min_insync_replicas=3)
-        mistaken = crew.produce(MISTAKEN, 1, SHORT_S, rate=5, records=5)
+        mistaken = crew.produce(MISTAKEN, 1, MISTAKEN_S, rate=5, records=5)
         passing = crew.produce(PASSING, 3, LONG_S, RATE)
         staying = crew.produce(STAYING, 1, SHORT_S, RATE, remedied=True)
         for producers in (passing, staying):
             crew.settle("every client to be served", producers, lambda _, a: len(a.ok) >= 20, 60)
-        for key, told in crew.finish(MISTAKEN, mistaken, SHORT_S + judge.GRACE_S, stop=False).items():
-            judge.mistaken_topic(crew.verdicts[key], told, SHORT_S)
+        for key, told in crew.finish(MISTAKEN, mistaken, MISTAKEN_S + judge.GRACE_S, stop=False).items():
+            judge.mistaken_topic(crew.verdicts[key], told, MISTAKEN_S)
 
         with rack_down(kafka.kafka, "b", events=self.run):
             wait_left(kafka, {1, 2})
             begin_ns = time.time_ns()
             crew.settle(
-                "every client to give a record up", staying, lambda _, a: any(map(given_up, a.rows)), judge.GRACE_S
+                "every client to give a record up",
+                staying,
+                lambda _, a: any(map(given_up, a.due(begin_ns).rows)),
+                judge.GRACE_S,
             )
             stayed = crew.finish(STAYING, staying, SHORT_S + judge.GRACE_S)
             pause(max(0.0, OUTAGE_S - (time.time_ns() - begin_ns) / 1e9))
