@@ -9,10 +9,10 @@ from pyspark.sql import SparkSession
 
 # Below this much Parquet on one machine, compiling code for a query takes longer than running it.
 SMALL_BYTES = 64 << 20
+PARTITION_BYTES = 16 << 20  # of Parquet, several times as much in memory: what a task sorts shall fit into a small heap
 _LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",
 }
 _SMALL = {
@@ -32,7 +32,8 @@ def session(master: str | None = None, input_bytes: int = 0) -> SparkSession:
         master = master or "local[*]"
         builder = builder.master(master)
         if master.startswith("local"):
-            for name, value in {**_LOCAL, **(_SMALL if input_bytes < SMALL_BYTES else {})}.items():
+            partitions = {"spark.sql.shuffle.partitions": str(min(max(2, input_bytes // PARTITION_BYTES), 400))}
+            for name, value in {**_LOCAL, **partitions, **(_SMALL if input_bytes < SMALL_BYTES else {})}.items():
                 builder = builder.config(name, value)
     spark = (
         builder.config("spark.ui.enabled", "false")

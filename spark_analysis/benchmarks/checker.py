@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -50,20 +49,29 @@ def one(scratch: Path, records: int, memory: str, seed: int) -> bool:
     }
     command = [sys.executable, "-m", "spark_analysis", "check", str(run), "--out", str(scratch / "out")]
     began = time.monotonic()
-    done = subprocess.run(command, env=os.environ | more, stdout=subprocess.PIPE, text=True, check=False)
+    highest = 0.0
+    with subprocess.Popen(command, env=os.environ | more, stdout=subprocess.PIPE, text=True) as process:
+        while process.poll() is None:
+            highest = max(highest, _gigabytes(process.pid))
+            time.sleep(1)
+        out = process.stdout.read() if process.stdout else ""
     seconds = time.monotonic() - began
-    verdict = json.loads(done.stdout.splitlines()[-1]) if done.stdout else {"counts": f"exit code {done.returncode}"}
+    verdict = json.loads(out.splitlines()[-1]) if out else {"counts": f"exit code {process.returncode}"}
     rows = records * (2 + len(NODES))
-    highest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20  # KiB to GiB, of the largest so far
-    cells = (
-        f"{records:,}",
-        f"{rows:,}",
-        f"{disk / 2**30:.2f} GiB",
-        f"{seconds:.0f} s",
-        f"{seconds / rows * 1e6:.2f} s",
-    )
-    print(f"| {' | '.join(cells)} | {highest:.1f} GiB | {verdict['counts']} |", flush=True)
+    size, each = f"{disk / 2**30:.2f} GiB", f"{seconds / rows * 1e6:.2f} s"
+    cells = (f"{records:,}", f"{rows:,}", size, f"{seconds:.0f} s", each, f"{highest:.1f} GiB", str(verdict["counts"]))
+    print(f"| {' | '.join(cells)} |", flush=True)
     return bool(verdict["counts"] == planted)
+
+
+def _gigabytes(pid: int) -> float:
+    """What a process and its children have in memory, GiB; 0 for one that has just ended."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except (OSError, IndexError):
+        return 0.0
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**30 + sum(_gigabytes(int(child)) for child in children)
 
 
 if __name__ == "__main__":
