@@ -49,7 +49,7 @@ class NetnsBackend(Backend):
     """Network namespaces of this machine, held by one process a cluster."""
 
     name = "netns"
-    capabilities = frozenset({Capability.DELAY, Capability.CUT})
+    capabilities = frozenset({Capability.DELAY, Capability.CUT, Capability.SLOW})
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

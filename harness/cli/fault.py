@@ -13,6 +13,7 @@ from harness.cluster import KafkaCluster
 from harness.errors import usage_error
 from harness.faults.disk import fill, wait_ended
 from harness.faults.healing import active, heal_all
+from harness.faults.network import cut_by_host
 from harness.faults.partitions import moved_leaders, moved_replicas
 from harness.faults.power import lose_unflushed
 from harness.faults.rolling import rolling_restart
@@ -33,11 +34,21 @@ TopicArgument = Annotated[str, typer.Argument(help="A topic.")]
 def cut(
     racks: Annotated[str, typer.Argument(help="A rack, cut off from all others, or two racks, as a,b.")],
     one_way: Annotated[bool, typer.Option("--one-way", help="Only what goes from the first to the other.")] = False,
+    gap: Annotated[str, typer.Option(help="Host by host with this time between two, as 500ms: a rack from all.")] = "",
     cluster: ClusterOption = None,
 ) -> None:
     """Let nothing pass between racks any more; clients of this machine reach all of them still."""
     rack, _, other = racks.partition(",")
-    links = chosen(cluster).links
+    here = chosen(cluster)
+    links = here.links
+    if gap:
+        if other or one_way:
+            raise usage_error(
+                f"cannot cut {racks} host by host", seen="a pair or one way", do="name one rack, without --one-way"
+            )
+        cut_by_host(here, rack, gap)
+        _show(links)
+        return
     links.cut(rack, other or None, one_way=one_way)
     _show(links)
 
@@ -51,14 +62,35 @@ def delay(
     cluster: ClusterOption = None,
 ) -> None:
     """Change the round-trip time between two racks."""
-    one, comma, other = racks.partition(",")
-    if not comma:
-        raise usage_error(
-            f"cannot read {racks} as two racks", seen="no comma", do="as in rackspan fault delay a,b 20ms"
-        )
     links = chosen(cluster).links
-    links.set_delay(one, other, rtt, jitter=jitter, loss=loss)
+    links.set_delay(*_pair(racks), rtt, jitter=jitter, loss=loss)
     _show(links)
+
+
+@fault.command("loss")
+def loss(
+    racks: RacksArgument,
+    share: Annotated[str, typer.Argument(help="Of the packets, each way, as 5%.")],
+    cluster: ClusterOption = None,
+) -> None:
+    """Change the share of packets lost between two racks."""
+    links = chosen(cluster).links
+    links.set_loss(*_pair(racks), share)
+    _show(links)
+
+
+@fault.command("slow")
+def slow(
+    targets: TargetsArgument,
+    by: Annotated[str, typer.Option(help="How much longer round trips to other racks and to clients take.")] = "100ms",
+    cluster: ClusterOption = None,
+) -> None:
+    """Make nodes slow to reach."""
+    here = chosen(cluster)
+    links = here.links
+    for node in here.select(targets):
+        links.slow(node.name, by)
+    _show_active(here)
 
 
 @fault.command("unplug")
@@ -173,6 +205,15 @@ def heal(cluster: ClusterOption = None) -> None:
     if _apart(here):
         here.links.check()
     _show_active(here)
+
+
+def _pair(racks: str) -> tuple[str, str]:
+    one, comma, other = racks.partition(",")
+    if not comma:
+        raise usage_error(
+            f"cannot read {racks} as two racks", seen="no comma", do="as in rackspan fault delay a,b 20ms"
+        )
+    return one, other
 
 
 def _apart(cluster: KafkaCluster) -> bool:

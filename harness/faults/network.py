@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from harness.cluster import KafkaCluster
+from harness.errors import usage_error
 from harness.faults.base import Events, fault
 from harness.faults.process import told
+from harness.net.links import milliseconds
+from harness.wait import pause
 
 
 def cut(
@@ -20,6 +23,45 @@ def cut(
     name = f"cut {rack}" if other is None else f"cut {rack}-{other}"
     data = {"rack": rack, "other": other or "", "one_way": one_way}
     return fault(name, lambda: links.cut(rack, other, one_way=one_way), lambda: links.mend(rack, other), events, data)
+
+
+def staggered_cut(
+    cluster: KafkaCluster, rack: str, *, gap: str = "500ms", events: Events | None = None
+) -> AbstractContextManager[None]:
+    """A rack is cut off from all others host by host, with a gap between two, and is back at one moment."""
+    links = cluster.links
+    chosen, data = told(cluster, f"rack:{rack}")
+
+    def heal() -> None:
+        for node in chosen:
+            links.join(node.name)
+
+    return fault(f"staggered_cut {rack}", lambda: cut_by_host(cluster, rack, gap), heal, events, data | {"gap": gap})
+
+
+def cut_by_host(cluster: KafkaCluster, rack: str, gap: str) -> None:
+    """Cuts the hosts of a rack off, one after the other. Raises RackspanError."""
+    try:
+        seconds = milliseconds(gap) / 1000
+    except ValueError as e:
+        raise usage_error(f"cannot cut rack {rack} host by host", seen=str(e), do="give the gap as 500ms") from e
+    for place, node in enumerate(cluster.select(f"rack:{rack}")):
+        if place:
+            pause(seconds)
+        cluster.links.sever(node.name)
+
+
+@contextmanager
+def slowed(cluster: KafkaCluster, node: str, rtt: str, *, events: Events | None = None) -> Iterator[str]:
+    """Round trips to a node from other racks, and from clients, take that much longer for the time of a block, which
+    gets its name.
+    """
+    links = cluster.links
+    (chosen,), data = told(cluster, node)
+    name = chosen.name
+    begin, heal = (lambda: links.slow(name, rtt)), (lambda: links.unslow(name))
+    with fault(f"slowed {node}", begin, heal, events, data | {"rtt": rtt}):
+        yield name
 
 
 def delay(

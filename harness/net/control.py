@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from harness.errors import RackspanError, environment_error, usage_error
 from harness.files import write_aside
 from harness.home import locked_wait
-from harness.net.links import Link, LinkState, Pair, around, pair_of, resolve
+from harness.net.links import At, Link, LinkState, Pair, SlowHost, around, milliseconds, pair_of, resolve
 from harness.topology import Node, Plan
 from harness.wait import Pending, wait_for
 
@@ -99,6 +99,50 @@ class Links:
 
         self._change(mended)
 
+    def set_loss(self, one: str, other: str, loss: str) -> None:
+        """Share of packets lost each way between two racks from now on, as "5%"; the times stay.
+
+        Raises RackspanError.
+        """
+        now = self.state.link(*self._pair(one, other))
+        self.set_delay(one, other, now.rtt, jitter=now.jitter, loss=loss)
+
+    def sever(self, node: str) -> None:
+        """Nothing passes any more between a node and other racks; in its rack, and with the driver, all goes on.
+
+        Raises RackspanError.
+        """
+        found = self._plan.node(node)
+        at = At(rack=found.rack, address=found.address)
+        self._change(lambda s: s.severed.update({found.name: at}))
+
+    def join(self, node: str) -> None:
+        """Undoes `sever`; a node that is not severed is success. Raises RackspanError."""
+        name = self._plan.node(node).name
+        self._change(lambda s: s.severed.pop(name, None))
+
+    def slow(self, node: str, rtt: str) -> None:
+        """Round trips between a node and other racks or the driver take that much longer, as "100ms"; not so inside its
+        rack, and between two slow nodes only once. Raises RackspanError.
+        """
+        found = self._plan.node(node)
+        try:
+            milliseconds(rtt)
+        except ValueError as e:
+            raise usage_error(f"cannot slow {node}", seen=str(e), do="give a time as 100ms") from e
+
+        def slowed(state: LinkState) -> None:
+            taken = {host.number for name, host in state.slow.items() if name != found.name}
+            number = next(n for n in range(len(taken) + 1) if n not in taken)
+            state.slow[found.name] = SlowHost(rack=found.rack, address=found.address, rtt=rtt, number=number)
+
+        self._change(slowed)
+
+    def unslow(self, node: str) -> None:
+        """Undoes `slow`; a node that is not slow is success. Raises RackspanError."""
+        name = self._plan.node(node).name
+        self._change(lambda s: s.slow.pop(name, None))
+
     def unplug(self, node: str) -> None:
         """Takes a node off the network altogether, also from the driver's sight. Raises RackspanError."""
         name = self._plan.node(node).name
@@ -120,7 +164,7 @@ class Links:
         declared = declared_links(self._plan)
 
         def whole(state: LinkState) -> None:
-            state.cuts, state.unplugged, state.links = [], [], declared
+            state.cuts, state.severed, state.slow, state.unplugged, state.links = [], {}, {}, [], declared
 
         self._change(whole)
 
@@ -128,6 +172,8 @@ class Links:
         """What differs from the spec, in words."""
         state, declared = self.state, declared_links(self._plan)
         words = [f"{node} is off the network" for node in state.unplugged]
+        words += [f"{node} is cut off from other racks" for node in state.severed]
+        words += [f"{node} is slower by {host.rtt}" for node, host in state.slow.items()]
         for one, other in state.pairs():
             cuts = [pair for pair in ((one, other), (other, one)) if pair in state.cuts]
             if cuts:
@@ -142,7 +188,7 @@ class Links:
         state = self.state
         first: dict[str, Node] = {}
         for node in self._plan.nodes:
-            if node.name not in state.unplugged:
+            if node.name not in state.unplugged and node.name not in state.severed:
                 first.setdefault(node.rack, node)
         pairs = [p for p in state.pairs() if p[0] in first and p[1] in first and not state.is_cut(*p)]
         if delayed_only:

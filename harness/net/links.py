@@ -62,10 +62,26 @@ class Link(BaseModel):
         return round(self.ms * 5e5), round(milliseconds(self.jitter) * 5e5), share(self.loss)
 
 
+class At(BaseModel):
+    """A node as the packet filter knows it: the rack it is in, and its address."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    rack: str
+    address: str
+
+
+class SlowHost(At):
+    """A node to which every round trip from elsewhere takes `rtt` longer; `number` is its own among slow ones."""
+
+    rtt: str
+    number: int
+
+
 class LinkState(BaseModel):
-    """All links of a cluster at one moment: links by pair (`a-b`, in the order of the racks), directed cuts, and nodes
-    whose cable is out. `version` grows with each change; `early_ns` is how early packets are let go, to make up for a
-    machine that wakes late.
+    """All links of a cluster at one moment: links by pair (`a-b`, in the order of the racks), directed cuts, nodes
+    that are cut off from other racks, slow ones, and nodes whose cable is out. `version` grows with each change;
+    `early_ns` is how early packets are let go, to make up for a machine that wakes late.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -74,6 +90,8 @@ class LinkState(BaseModel):
     racks: list[str]
     links: dict[str, Link] = Field(default_factory=dict)
     cuts: list[Pair] = Field(default_factory=list)
+    severed: dict[str, At] = Field(default_factory=dict)
+    slow: dict[str, SlowHost] = Field(default_factory=dict)
     unplugged: list[str] = Field(default_factory=list)
     early_ns: int = 0
 
@@ -159,6 +177,21 @@ def rules(state: LinkState) -> str:
     """
     lines = ["*filter", ":INPUT ACCEPT [0:0]", ":FORWARD ACCEPT [0:0]", ":OUTPUT ACCEPT [0:0]"]
     lines += [f"-A FORWARD {_between(state, pair)} -j DROP" for pair in sorted(set(state.cuts))]
+    for at in state.severed.values():
+        own = interface(state.racks, at.rack)
+        lines.append(f"-A FORWARD -i {own} ! -o {own} -s {at.address} -j DROP")
+        lines.append(f"-A FORWARD ! -i {own} -o {own} -d {at.address} -j DROP")
+    for host in state.slow.values():
+        own = interface(state.racks, host.rack)
+        for number, other, _ in _slow_queues(state, host):
+            queue = f"-j NFQUEUE --queue-num {number} --queue-bypass"
+            far = interface(state.racks, other)
+            if other == host.rack:  # from and to this machine's own clients
+                lines.append(f"-A OUTPUT -o {own} -d {host.address} {queue}")
+                lines.append(f"-A INPUT -i {own} -s {host.address} {queue}")
+            else:
+                lines.append(f"-A FORWARD -i {own} -o {far} -s {host.address} {queue}")
+                lines.append(f"-A FORWARD -i {far} -o {own} -d {host.address} {queue}")
     for number, (one, other) in enumerate(state.pairs()):
         if not state.link(one, other).plain:
             for pair in ((one, other), (other, one)):
@@ -168,11 +201,24 @@ def rules(state: LinkState) -> str:
 
 
 def queues(state: LinkState) -> Iterable[tuple[int, int, int, float]]:
-    """Queue number, delay and jitter one way (ns), loss, of every pair that is delayed."""
+    """Queue number, delay and jitter one way (ns), loss, of every pair that is delayed and of slow nodes' own links."""
     for number, (one, other) in enumerate(state.pairs()):
         link = state.link(one, other)
         if not link.plain:
             yield number, *link.one_way()
+    for host in state.slow.values():
+        for number, _, link in _slow_queues(state, host):
+            delay, jitter, loss = link.one_way()
+            yield number, delay + round(milliseconds(host.rtt) * 5e5), jitter, loss
+
+
+def _slow_queues(state: LinkState, host: SlowHost) -> Iterable[tuple[int, str, Link]]:
+    """Queue number, the rack at the other end and its link, of all links of a slow node; its own rack stands for the
+    clients at the router. Inside a rack packets do not come this way.
+    """
+    first = len(state.pairs()) + host.number * len(state.racks)
+    for place, other in enumerate(state.racks):
+        yield first + place, other, state.link(host.rack, other)
 
 
 def _between(state: LinkState, pair: Pair) -> str:

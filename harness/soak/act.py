@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.cluster import KafkaCluster
 from harness.faults.disk import disk_full
-from harness.faults.network import cut, delay, unplugged
+from harness.faults.network import cut, delay, slowed, staggered_cut, unplugged
 from harness.faults.partitions import leaders_moved, replicas_moved
 from harness.faults.power import power_cut
 from harness.faults.process import nodes_down
@@ -74,6 +74,10 @@ def _made(stage: Stage, fault: Fault) -> AbstractContextManager[Any]:
         case "loss":
             now = cluster.links.state.link(fault.target, fault.other)
             return delay(cluster, fault.target, fault.other, now.rtt, jitter=now.jitter, loss=fault.much, events=run)
+        case "stagger":
+            return staggered_cut(cluster, fault.target, gap=fault.much, events=run)
+        case "slow":
+            return slowed(cluster, _target(stage, fault), fault.much, events=run)
         case "unplug":
             return unplugged(cluster, _target(stage, fault), events=run)
     raise ValueError(fault.what)

@@ -28,6 +28,8 @@ What = Literal[
     "delay",
     "loss",
     "unplug",
+    "stagger",
+    "slow",
 ]
 Whom = Literal["node", "rack", "pair", "leader", "controller", "all"]
 Kind = tuple[What, Whom]
@@ -64,6 +66,8 @@ _NETWORK: dict[Kind, int] = {
     ("delay", "pair"): 1,
     ("loss", "pair"): 1,
     ("unplug", "leader"): 1,
+    ("stagger", "rack"): 2,
+    ("slow", "leader"): 1,
 }
 EVERYWHERE: tuple[Kind, ...] = tuple(_WEIGHTS)
 NETWORK: tuple[Kind, ...] = tuple(_NETWORK)  # where a back end can cut and delay
@@ -76,8 +80,8 @@ class Fault:
     """One fault: what is done to whom, for how many seconds.
 
     `target` is a rack or a node; "" is found when the time comes (the leader, the active controller). `other` is the
-    second rack of a pair, or the one that is frozen while the target's power is cut. `much` is a delay or a loss, with
-    its unit.
+    second rack of a pair, or the one that is frozen while the target's power is cut. `much` is a delay, a gap or
+    a loss, with its unit.
     """
 
     what: What
@@ -155,7 +159,7 @@ def _fault(rng: random.Random, kind: Kind, racks: Sequence[str], brokers: Sequen
         seconds,
         tail=tail if what in ("power_cut", "cut_behind_pause") else "none",
         other=other if whom == "pair" or what == "cut_behind_pause" else "",
-        much={"delay": f"{20 * much}ms", "loss": f"{3 * much}%"}.get(what, ""),
+        much=f"{3 * much}%" if what == "loss" else f"{20 * much}ms" if what in ("delay", "stagger", "slow") else "",
     )
 
 

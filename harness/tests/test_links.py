@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import RackspanError
-from harness.net.links import Link, LinkState, milliseconds, pair_of, queues, resolve, rules, share
+from harness.net.links import At, Link, LinkState, SlowHost, milliseconds, pair_of, queues, resolve, rules, share
 from harness.spec import parse
 
 RACKS = ["a", "b", "c"]
@@ -64,6 +64,29 @@ def test_only_delayed_pairs_are_queued_and_cuts_come_first() -> None:
         "-A FORWARD -i rack3 -o rack1 -j NFQUEUE --queue-num 1 --queue-bypass",
     ]
     assert list(queues(state)) == [(1, 1_000_000, 0, 0.0)]
+
+
+def test_a_node_is_cut_off_and_slowed_by_its_address() -> None:
+    severed = {"b1": At(rack="b", address="198.18.2.1")}
+    slow = {"b1": SlowHost(rack="b", address="198.18.2.1", rtt="6ms", number=1)}
+    state = LinkState(racks=RACKS, links={"a-b": link("2ms")}, severed=severed, slow=slow)
+    found = [line for line in rules(state).splitlines() if line.startswith("-A")]
+    assert found[:2] == [
+        "-A FORWARD -i rack2 ! -o rack2 -s 198.18.2.1 -j DROP",
+        "-A FORWARD ! -i rack2 -o rack2 -d 198.18.2.1 -j DROP",
+    ]
+    queue = "-j NFQUEUE --queue-num {} --queue-bypass"
+    assert found[2:8] == [
+        f"-A FORWARD -i rack2 -o rack1 -s 198.18.2.1 {queue.format(6)}",
+        f"-A FORWARD -i rack1 -o rack2 -d 198.18.2.1 {queue.format(6)}",
+        f"-A OUTPUT -o rack2 -d 198.18.2.1 {queue.format(7)}",
+        f"-A INPUT -i rack2 -s 198.18.2.1 {queue.format(7)}",
+        f"-A FORWARD -i rack2 -o rack3 -s 198.18.2.1 {queue.format(8)}",
+        f"-A FORWARD -i rack3 -o rack2 -d 198.18.2.1 {queue.format(8)}",
+    ]
+    assert "queue-num 0" in found[8], "the pair itself comes behind: the first rule that fits counts"
+    times = {number: delay for number, delay, _, _ in queues(state)}
+    assert times == {0: 1_000_000, 6: 4_000_000, 7: 3_000_000, 8: 3_000_000}
 
 
 @given(pairs, st.dictionaries(st.sampled_from(["a-b", "a-c", "b-c"]), st.sampled_from(["0ms", "1ms", "9ms"])))

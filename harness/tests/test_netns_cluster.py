@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from signal import SIGKILL
 
 import pytest
 
+from harness.admin import answers
 from harness.backends.base import ProcessState
+from harness.cli import fault
 from harness.cluster import KafkaCluster
 from harness.errors import RackspanError
-from harness.faults.network import cut, delay, unplugged
+from harness.faults.network import cut, cut_by_host, delay, slowed, staggered_cut, unplugged
 from harness.net.control import KEEPER
 from harness.net.trial import attempt
 from harness.tests.commands import rackspan
@@ -81,6 +84,39 @@ def test_faults_undo_only_what_they_did(cluster: KafkaCluster) -> None:
     assert (state.link("a", "b").rtt, state.cuts, state.unplugged) == ("4ms", [], [])
 
 
+def test_hosts_are_cut_off_one_by_one_and_slowed(cluster: KafkaCluster) -> None:
+    """The driver reaches a host that is cut off, and waits for a slow one."""
+    c1 = cluster.node("c1").node
+    record = Record()
+    with staggered_cut(cluster, "c", gap="50ms", events=record):
+        tried = f"timeout 1 bash -c '< /dev/tcp/{c1.address}/{c1.port}'"
+        assert {n: cluster.node(n).host.shell(tried).code for n in ("a1", "b1", "c1")} == {
+            "a1": 124,
+            "b1": 124,
+            "c1": 0,
+        }
+        assert [s.racks for s in cluster.links.measure(samples=1)] == ["a-b"]
+        assert answers(c1.address, c1.port, seconds=10)
+        assert cluster.links.faults() == ["c1 is cut off from other racks"]
+    with slowed(cluster, "c1", "60ms", events=record):
+        seen = {s.racks: s.p50_ms for s in cluster.links.measure(samples=5)}
+        assert seen["a-c"] is not None and seen["a-c"] > 70, "20 ms between the racks, 60 ms more to the host"
+        assert seen["a-b"] is not None and seen["a-b"] < seen["a-c"] - 30
+        began = time.monotonic()
+        assert answers(c1.address, c1.port, seconds=10)
+        assert time.monotonic() - began > 0.055
+    with pytest.raises(RackspanError, match="cannot slow c1\n  seen: cannot read 'much' as a time with unit"):
+        cluster.links.slow("c1", "much")
+    with pytest.raises(RackspanError, match="cannot cut rack c host by host\n  seen: cannot read '1'"):
+        cut_by_host(cluster, "c", "1")
+    assert cluster.links.faults() == []
+    data = {"nodes": ["c1"], "ids": [3]}
+    assert [(e[1], e[3]) for e in record.events if e[2] == "begin"] == [
+        ("staggered_cut c", data | {"gap": "50ms"}),
+        ("slowed c1", data | {"rtt": "60ms"}),
+    ]
+
+
 def test_the_command_on_such_a_cluster(cluster: KafkaCluster) -> None:
     home = home_of(cluster)
     ran = rackspan("exec", "b1", "--", "sh", "-c", "echo $ADDRESS; ls /sys/class/net | wc -l; exit 7", home=home)
@@ -89,14 +125,20 @@ def test_the_command_on_such_a_cluster(cluster: KafkaCluster) -> None:
     assert done.returncode == 0 and "a to b" in done.stdout, done.stderr
     done = rackspan("fault", "delay", "b,c", "12ms", home=home)
     assert done.returncode == 0, done.stderr
+    fault.loss("b,c", "1%", "apart")  # in this process: a program's start is the longest part of each
+    fault.slow(["b1"], "30ms", "apart")
+    fault.cut("c", False, "10ms", "apart")
+    with pytest.raises(RackspanError, match="cannot cut a,b host by host\n  seen: a pair or one way\n  do:   name one"):
+        fault.cut("a,b", False, "10ms", "apart")
     listed = json.loads(rackspan("fault", "list", "-o", "json", home=home).stdout)
     assert [(r["racks"], r["rtt_ms"], r["cut"]) for r in listed["links"]] == [
         ("a-b", 4, "a to b"),
         ("a-c", 20, ""),
         ("b-c", 12, ""),
     ]
-    assert listed["links"][0]["measured_ms"] is None and listed["links"][2]["measured_ms"] > 10
-    assert {"a to b is cut", "b-c has 12ms, not 4ms"} <= set(cluster.status().reasons)
+    assert [r["loss"] for r in listed["links"]] == ["0%", "0%", "1%"]
+    assert {"a to b is cut", "b-c has 12ms, loss 1%, not 4ms", "b1 is slower by 30ms"} <= set(cluster.status().reasons)
+    assert "c1 is cut off from other racks" in {a["what"] for a in listed["active"]}
     healed = rackspan("fault", "heal", home=home)
     assert healed.returncode == 0 and "ended: a to b is cut" in healed.stderr
     cluster.wait_ready(seconds=60)

@@ -51,7 +51,7 @@ def test_faults_are_well_formed() -> None:
         assert f.target in targets and f.seconds > 0
         assert (f.other in _RACKS and f.other != f.target) == (f.what == "cut_behind_pause" or f.whom == "pair")
         assert f.tail == "none" or f.what in ("power_cut", "cut_behind_pause")
-        if f.what == "delay":
+        if f.what in ("delay", "stagger", "slow"):
             assert 20 <= milliseconds(f.much) <= 200
         elif f.what == "loss":
             assert 0.03 <= share(f.much) <= 0.3
