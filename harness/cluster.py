@@ -86,7 +86,7 @@ class KafkaCluster:
             for override in spec.nodes.values():
                 find(override.distribution or spec.distribution)
             folder.mkdir(parents=True)
-            block = claim_block(folder, {b: plan(spec, b).listeners for b in BLOCKS}) if spec.backend == "local" else 0
+            block = _claim(folder, spec)
             state = states.State(
                 spec=spec, distribution=str(distribution.home), block=block, cluster_id=storage.random_id()
             )
@@ -448,6 +448,13 @@ class KafkaCluster:
             shutil.rmtree(folder)
         if state is not None:
             release_block(folder, state.block)
+
+
+def _claim(folder: Path, spec: ClusterSpec) -> int:
+    """A block of addresses, for a back end whose clusters share a network; else 0."""
+    if spec.backend == "local":
+        return claim_block(folder, {b: plan(spec, b).listeners for b in BLOCKS})
+    return claim_block(folder) if spec.backend == "docker" else 0
 
 
 def _know_jvm(nodes: Sequence[KafkaNode]) -> None:

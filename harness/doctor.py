@@ -110,8 +110,8 @@ def _docker() -> Check:
         with contextlib.closing(docker.from_env(timeout=5)) as engine:
             version = engine.version()["Version"]
     except docker.errors.DockerException as e:
-        return Check("docker engine", False, False, " ".join(str(e).split())[:120], "clusters in containers (to come)")
-    return Check("docker engine", True, False, f"version {version}", "clusters in containers (to come)")
+        return Check("docker engine", False, False, " ".join(str(e).split())[:120], "back end docker")
+    return Check("docker engine", True, False, f"version {version}", "back end docker")
 
 
 def _lines(path: str) -> list[str]:

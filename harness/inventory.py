@@ -15,7 +15,6 @@ from harness.errors import usage_error
 from harness.names import broker_name, controller_name
 from harness.validation import read_yaml, validated
 
-
 ADDRESS = r"[A-Za-z0-9][A-Za-z0-9.:-]*"  # nothing that ssh would take for an option
 
 

@@ -18,6 +18,7 @@ from harness.validation import read_yaml, unknown, validated
 
 NAME = r"[a-z]([a-z0-9-]{0,38}[a-z0-9])?"
 HEAP = r"[1-9][0-9]{0,6}[mg]"
+DOCKER_RACKS = 10  # of one cluster; 50 clusters then fit in the range of addresses
 
 # Keys that follow from the plan of the cluster; a spec that sets them would contradict it.
 OWN_KEYS = frozenset(
@@ -92,10 +93,10 @@ class ClusterSpec(_Strict):
     racks: dict[str, int] = Field(
         default_factory=lambda: {"a": 2, "b": 2, "c": 2}, description='brokers per rack; also as text: "a:2,b:2,c:2"'
     )
-    backend: Literal["local", "netns", "ssh"] = Field(
+    backend: Literal["local", "netns", "ssh", "docker"] = Field(
         default="local",
         description="local: processes on loopback addresses; netns: hosts with networks of their own; "
-        "ssh: the machines of an inventory",
+        "ssh: the machines of an inventory; docker: containers",
     )
     hosts: tuple[Machine, ...] = Field(
         default=(), description="machines for the back end ssh; `--inventory FILE` reads them from a file"
@@ -160,6 +161,8 @@ class ClusterSpec(_Strict):
             raise ValueError(f"links: {e}") from None
         if self.links and self.backend != "netns":
             raise ValueError(f"links: the back end {self.backend} cannot delay; give `backend: netns`")
+        if self.backend == "docker" and len(self.racks) > DOCKER_RACKS:
+            raise ValueError(f"racks: the back end docker has room for {DOCKER_RACKS}, not {len(self.racks)}")
         return self
 
     @model_validator(mode="after")

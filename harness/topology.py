@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 
 from harness.errors import usage_error
+from harness.home import BLOCKS
 from harness.inventory import assign
 from harness.names import broker_name, controller_name
-from harness.spec import ClusterSpec, NodeOverride
+from harness.spec import DOCKER_RACKS, ClusterSpec, NodeOverride
 
 BROKER_PORT = 9092
 CONTROLLER_PORT = 9093
 METRICS_PORT = 9404
+FIRST_BLOCK = BLOCKS.start
 FIRST_CONTROLLER = 101  # also the last octet of a controller's address, above every broker's
 
 
@@ -107,16 +109,15 @@ class Plan:
         return found
 
 
-def plan(spec: ClusterSpec, block: int = 77) -> Plan:
+def plan(spec: ClusterSpec, block: int = FIRST_BLOCK) -> Plan:
     """Lays a spec out on addresses NET.RACK.N; controllers are dealt over the racks in turn.
 
     NET is 127.BLOCK, or 198.18 in networks of the cluster's own (a range that is set apart for tests). Machines that
     are there already keep their addresses; a controller may share one with a broker.
     """
     machines = assign(spec.racks, spec.controllers, spec.hosts) if spec.backend == "ssh" else {}
-    net = "198.18" if spec.backend == "netns" else f"127.{block}"
     nodes: list[Node] = []
-    index = {rack: number for number, rack in enumerate(spec.racks, start=1)}
+    nets = {rack: _net(spec.backend, block, number) for number, rack in enumerate(spec.racks, start=1)}
     for rack, count in spec.racks.items():
         for n in range(1, count + 1):
             name = broker_name(rack, n)
@@ -128,7 +129,7 @@ def plan(spec: ClusterSpec, block: int = 77) -> Plan:
                     role="broker",
                     rack=rack,
                     broker_rack=rack if override.rack is None else override.rack,
-                    address=machines[name].address if machines else f"{net}.{index[rack]}.{n}",
+                    address=machines[name].address if machines else f"{nets[rack]}.{n}",
                     port=BROKER_PORT,
                     metrics_port=METRICS_PORT,
                     heap=override.heap or spec.heap.broker,
@@ -138,7 +139,7 @@ def plan(spec: ClusterSpec, block: int = 77) -> Plan:
     for number, rack in enumerate(islice(cycle(spec.racks), spec.controllers)):
         name = controller_name(number + 1)
         override = spec.nodes.get(name, NodeOverride())  # type: ignore[call-arg]
-        own = f"{net}.{index[rack]}.{FIRST_CONTROLLER + number // len(spec.racks)}"
+        own = f"{nets[rack]}.{FIRST_CONTROLLER + number // len(spec.racks)}"
         nodes.append(
             Node(
                 id=first + number,
@@ -153,3 +154,11 @@ def plan(spec: ClusterSpec, block: int = 77) -> Plan:
             )
         )
     return Plan(spec, tuple(nodes))
+
+
+def _net(backend: str, block: int, rack: int) -> str:
+    """The first three parts of the addresses in the rack of that number."""
+    if backend == "docker":  # clusters share an engine's network
+        number = (block - FIRST_BLOCK) * DOCKER_RACKS + rack
+        return f"198.{18 + number // 256}.{number % 256}"
+    return f"198.18.{rack}" if backend == "netns" else f"127.{block}.{rack}"

@@ -1,8 +1,14 @@
 """Where hosts come from: one back end a module, named here."""
 
 from harness.backends.base import Backend
+from harness.backends.docker import DockerBackend
 from harness.backends.local import LocalBackend
 from harness.backends.netns import NetnsBackend
 from harness.backends.ssh import SshBackend
 
-BACKENDS: dict[str, type[Backend]] = {"local": LocalBackend, "netns": NetnsBackend, "ssh": SshBackend}
+BACKENDS: dict[str, type[Backend]] = {
+    "local": LocalBackend,
+    "netns": NetnsBackend,
+    "ssh": SshBackend,
+    "docker": DockerBackend,
+}

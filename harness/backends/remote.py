@@ -86,6 +86,19 @@ class RemoteHost(Host):
         )
         return self.shell(script).code == 0
 
+    def marked(self, variable: str, value: str) -> list[Process]:
+        """Processes of the host that have the variable in their environment."""
+        script = (
+            f"for f in $(grep -lzxF -- {shlex.quote(f'{variable}={value}')} /proc/[0-9]*/environ 2>/dev/null); do\n"
+            'cat "${f%environ}stat" 2>/dev/null; done; true'
+        )
+        found = []
+        for line in self.shell(script).out.splitlines():
+            fields = line.rpartition(")")[2].split()
+            if len(fields) >= 20 and fields[0] not in "ZX":
+                found.append(Process(int(line.split()[0]), int(fields[19])))
+        return found
+
     def _do(
         self,
         script: str,

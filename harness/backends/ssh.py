@@ -195,7 +195,9 @@ class SshBackend(Backend):
         return Distribution(Path(_base(self.machines()[node])) / "dist" / name)
 
     def leftovers(self, marker: str) -> list[tuple[Host, Process]]:
-        return [one for some in self._each(self._hosts(), lambda h: _left(h, self._remote(marker, h))) for one in some]
+        hosts = self._hosts()
+        found = self._each(hosts, lambda h: h.marked(HOSTED, self._remote(marker, h)))
+        return [(host, process) for host, some in zip(hosts, found, strict=True) for process in some]
 
     def take_down(self) -> None:
         """Ends every process of the cluster on its machines, and removes its folder there; distributions stay."""
@@ -270,19 +272,6 @@ class SshBackend(Backend):
         host.send(str(distribution.home), part)
         quoted = shlex.quote(part)
         host.shell(f"mv -T -- {quoted} {shlex.quote(home)} 2>/dev/null || rm -rf -- {quoted}")  # another was faster
-
-
-def _left(host: SshHost, remote: str) -> list[tuple[Host, Process]]:
-    script = (
-        f"for f in $(grep -lzxF -- {shlex.quote(f'{HOSTED}={remote}')} /proc/[0-9]*/environ 2>/dev/null); do\n"
-        'cat "${f%environ}stat" 2>/dev/null; done; true'
-    )
-    found: list[tuple[Host, Process]] = []
-    for line in host.shell(script).out.splitlines():
-        fields = line.rpartition(")")[2].split()
-        if len(fields) >= 20 and fields[0] not in "ZX":
-            found.append((host, Process(int(line.split()[0]), int(fields[19]))))
-    return found
 
 
 def _where(machine: Machine) -> str:

@@ -20,6 +20,7 @@ from harness.cli import (
     env,
     execute,
     fault,
+    image,
     logs,
     ls,
     nodes,
@@ -55,6 +56,7 @@ app.command("pause")(nodes.pause)
 app.command("resume")(nodes.resume)
 app.command("down")(down.down)
 app.command("build")(build.build)
+app.command("image")(image.image)
 app.command("test")(test.test)
 app.command("run")(run.run)
 app.command("bench")(bench.bench)

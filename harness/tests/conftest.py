@@ -6,12 +6,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from harness import cluster as clusters
 from harness.cluster import KafkaCluster
 from harness.net.fabric import settle
 from harness.net.trial import attempt
 from harness.spec import ClusterSpec, parse
+from harness.tests import engine as engines
+
+
+settings.register_profile("shared machine", deadline=None)  # an example may well be held up
+settings.load_profile("shared machine")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -36,6 +42,15 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
         patch.setenv("RACKSPAN_HOME", str(tmp_path_factory.mktemp("home")))
         with KafkaCluster.running(small("shared", racks="a:1,b:1,c:1", controllers=3)) as cluster:
             yield cluster
+
+
+@pytest.fixture(scope="session")
+def docker_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[engines.Engine]:
+    """An engine of docker for all tests; skipped, with the reason, where there can be none."""
+    if hindrance := engines.hindrance():
+        pytest.skip(f"there can be no docker engine: {hindrance}")
+    with engines.engine(tmp_path_factory.mktemp("engine")) as found:
+        yield found
 
 
 def small(name: str, racks: str = "a:1", controllers: int = 1, **more: object) -> ClusterSpec:

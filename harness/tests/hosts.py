@@ -21,10 +21,11 @@ from harness.backends import BACKENDS
 from harness.backends.base import Backend, Host, Process, end_processes
 from harness.backends.local import MARKER, LocalBackend
 from harness.errors import RackspanError
+from harness.home import claim_block, release_block
 from harness.net.control import Links
 from harness.spec import parse
-from harness.state import State
-from harness.topology import Plan, plan
+from harness.state import State, load
+from harness.topology import FIRST_BLOCK, Plan, plan
 
 
 class Hosts:
@@ -36,8 +37,10 @@ class Hosts:
             data["hosts"] = inventory.load(Path(os.environ["INVENTORY"]))
         spec = parse(data | ({"links": links} if links else {}))
         self.folder = folder
-        self.plan: Plan = plan(spec)
-        State(spec=spec, distribution="none", block=0, cluster_id="none").save(folder)
+        there = load(folder)
+        self.block = there.block if there else claim_block(folder) if backend == "docker" else FIRST_BLOCK
+        self.plan: Plan = plan(spec, self.block)
+        State(spec=spec, distribution="none", block=self.block, cluster_id="none").save(folder)
         self.backend: Backend = BACKENDS[backend].at(folder)
 
     def host(self, name: str) -> Host:
@@ -59,6 +62,7 @@ class Hosts:
         """Ends everything."""
         self.backend.take_down()
         end_processes(self.folder, LocalBackend())
+        release_block(self.folder, self.block)
         with suppress(RackspanError):  # an ordinary user's process stays where it is
             LocalBackend().enter()
 

@@ -52,13 +52,18 @@ mkdir -p /tmp/hsperfdata_root && mount -t tmpfs tmpfs /tmp/hsperfdata_root
 exec {sshd} -D -e -f {folder}/config"""
 
 
+def whole_root() -> bool:
+    """Whether this user is root, and not just called so in a user namespace."""
+    return os.geteuid() == 0 and namespaces.capable() and Path("/proc/self/uid_map").read_text().split()[2] != "1"
+
+
 def hindrance() -> str:
     """Why this machine and user cannot have such machines; "" if they can."""
-    if namespaces.capable() and os.geteuid() == 0 and Path("/proc/self/uid_map").read_text().split()[2] != "1":
-        if shutil.which("ssh") is None or not Path(SSHD).exists():
-            return f"no ssh or no {SSHD}: install openssh-server"
-        return attempt().hindrance
-    return "sshd needs root"
+    if not whole_root():
+        return "sshd needs root"
+    if shutil.which("ssh") is None or not Path(SSHD).exists():
+        return f"no ssh or no {SSHD}: install openssh-server"
+    return attempt().hindrance
 
 
 @contextmanager

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from signal import SIGCONT, SIGKILL, SIGSTOP
 from typing import Any
@@ -27,21 +29,29 @@ LISTEN = """import socket, sys
 s = socket.create_server((sys.argv[1], 7000))
 while True:
     s.accept()[0].sendall(b"well met\\n")"""
+# An image has no Python.
+TALK_PERL = 'use IO::Socket::INET; print IO::Socket::INET->new("$ARGV[0]:7000")->getline'
+LISTEN_PERL = """use IO::Socket::INET;
+my $s = IO::Socket::INET->new(LocalAddr => $ARGV[0], LocalPort => 7000, Listen => 5, ReuseAddr => 1) or die;
+while (my $c = $s->accept) { print $c "well met\n"; close $c }"""
 
 
-@pytest.fixture(scope="module", params=["local", "netns", "ssh"])
+@pytest.fixture(scope="module", params=["local", "netns", "ssh", "docker"])
 def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     name: str = request.param
     if name == "netns" and (hindrance := attempt().hindrance):
         pytest.skip(f"this machine cannot have networks: {hindrance}")
-    if name != "ssh":
-        yield name
-        return
-    if hindrance := machines.hindrance():
-        pytest.skip(f"there are no machines to enter: {hindrance}")
-    place = tmp_path_factory.mktemp("machines") / "machines"
-    with machines.machines(place, {"a": 2, "b": 1, "c": 1}) as inventory, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("INVENTORY", str(inventory))
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+        if name == "ssh":
+            if hindrance := machines.hindrance():
+                pytest.skip(f"there are no machines to enter: {hindrance}")
+            place = tmp_path_factory.mktemp("machines") / "machines"
+            found = stack.enter_context(machines.machines(place, {"a": 2, "b": 1, "c": 1}))
+            patch.setenv("INVENTORY", str(found))
+        if name == "docker":
+            engine = request.getfixturevalue("docker_engine")
+            stack.enter_context(engine.entered())
+            patch.setenv("DOCKER_HOST", engine.where)
         yield name
 
 
@@ -92,17 +102,19 @@ def test_a_process_writes_its_log_and_is_paused_and_killed(hosts: Hosts) -> None
 def test_hosts_and_the_driver_reach_each_other(hosts: Hosts) -> None:
     """The address is the host's own: a process there can listen on it, and all others can connect to it."""
     address = hosts.plan.node("b1").address
-    process = hosts.start("b1", sys.executable, "-c", LISTEN, address)
-    talk = [sys.executable, "-c", TALK, address]
+    inside = ["perl", "-e"] if hosts.backend.name == "docker" else [sys.executable, "-c"]
+    listen, talk = (LISTEN_PERL, TALK_PERL) if hosts.backend.name == "docker" else (LISTEN, TALK)
+    process = hosts.start("b1", *inside, listen, address)
 
     def answered() -> bool | Pending:
-        done = hosts.host("b1").shell(f"{sys.executable} -c '{TALK}' {address}")
-        return done.out == "well met\n\n" or Pending(done.err[-200:])
+        done = hosts.host("b1").shell(shlex.join([*inside, talk, address]))
+        return done.out.strip() == "well met" or Pending(done.err[-200:])
 
     wait_for("it to listen", answered, 20)
-    assert hosts.host("a1").run(talk) == "well met\n\n"
+    assert hosts.host("a1").run([*inside, talk, address]).strip() == "well met"
     hosts.backend.enter()
-    assert subprocess.run(talk, capture_output=True, text=True).stdout == "well met\n\n"
+    driver = subprocess.run([sys.executable, "-c", TALK, address], capture_output=True, text=True)
+    assert driver.stdout == "well met\n\n", driver.stderr
     hosts.host("b1").signal(process, SIGKILL)
 
 

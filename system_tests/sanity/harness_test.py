@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import socket
-from pathlib import Path
 
 from harness.backends.base import ProcessState
 from harness.errors import RackspanError
 from harness.faults.process import nodes_down
 from harness.faults.rack import rack_down
+from harness.node import KafkaNode
 from harness.wait import Pending, wait_for
 from system_tests.lib.base import RackTest
 
@@ -22,11 +22,11 @@ class Harness(RackTest):
             assert kafka.kafka.view().racks == {1: "a", 2: "b", 3: "c"}
             b1 = kafka.node("b1")
             before, state = b1.look()
-            assert before is not None and state is ProcessState.RUNNING and alive(before.pid)
+            assert before is not None and state is ProcessState.RUNNING and alive(b1, before.pid)
             assert connects(b1.node.address, b1.node.port) == ""
 
             with rack_down(kafka.kafka, "b", events=self.run):
-                assert not alive(before.pid), f"process {before.pid} survived its kill"
+                assert not alive(b1, before.pid), f"process {before.pid} survived its kill"
                 assert connects(b1.node.address, b1.node.port) == "ConnectionRefusedError"
                 wait_for("broker 2 to be fenced", lambda: fenced(kafka.kafka.view().racks), 20)
             after, state = b1.look()
@@ -56,12 +56,10 @@ class Harness(RackTest):
             assert "Invalid value none for configuration num.io.threads: Not a number of type INT" in e.seen, e.seen
 
 
-def alive(pid: int) -> bool:
-    """Whether there is a process of that id that has not ended; one that nobody has reaped yet has."""
-    try:
-        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return False
+def alive(node: KafkaNode, pid: int) -> bool:
+    """Whether the node's host has a process of that id that has not ended; one that nobody has reaped yet has."""
+    status = node.host.read(f"/proc/{pid}/status")
+    return status != "" and "State:\tZ" not in status
 
 
 def connects(address: str, port: int) -> str:

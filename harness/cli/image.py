@@ -1,0 +1,17 @@
+"""`rackspan image`: the image of a distribution, for containers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from harness import image as images
+from harness.backends.docker import engine
+from harness.cli.output import Ticks, out
+from harness.dist import find
+
+
+def image(distribution: Annotated[str, typer.Argument(help="rackspan, stock, or a folder.")] = "rackspan") -> None:
+    """Make the image of a distribution from programs of this machine, without a registry; print its name."""
+    out.print(images.make(engine(), find(distribution), Ticks()), markup=False)

@@ -1,0 +1,125 @@
+"""Back end docker on an engine of our own: images, networks, an outage, and what is said of what will not do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.backends import docker
+from harness.backends.docker import DockerBackend
+from harness.dist import find
+from harness.errors import Exit, RackspanError
+from harness.home import project_root
+from harness.image import tag_of
+from harness.spec import parse
+from harness.tests.commands import rackspan
+from harness.tests.engine import Engine
+from harness.tests.hosts import Hosts, hosts_of
+
+
+@pytest.fixture(scope="module")
+def engine(docker_engine: Engine) -> Iterator[Any]:
+    """A client of the engine, from where its networks are reached."""
+    with docker_engine.entered(), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DOCKER_HOST", docker_engine.where)
+        yield docker.engine()
+
+
+@pytest.fixture(scope="module")
+def hosts(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
+    with hosts_of("docker", tmp_path_factory.mktemp("hosts") / "docker") as found:
+        yield found
+
+
+def test_an_image_is_made_once_a_build(engine: Any, home: Path) -> None:
+    tag = tag_of(find("rackspan"))
+    for _ in range(2):
+        done = rackspan("image", home=home)
+        assert (done.returncode, done.stdout) == (0, f"{tag}\n"), done.stderr
+    assert "made (once a build)" not in done.stderr
+    ran = engine.containers.run(tag, ["kafka-topics.sh", "--version"], remove=True)
+    assert ran.decode().startswith("4.3.1"), ran
+
+
+def test_the_dockerfile_gives_such_an_image_too(engine: Any, home: Path) -> None:
+    """On our own image here, since no registry can be asked."""
+    kafka = find("rackspan")
+    base = rackspan("image", home=home).stdout.strip()
+    assert f"build/dist/{kafka.version}\n" in (project_root() / "Dockerfile").read_text(encoding="utf-8")
+    command = ["docker", "build", "-q", "-t", "rackspan-by-file", "--build-arg", f"BASE={base}", "-f", "Dockerfile"]
+    built = subprocess.run([*command, str(kafka.home)], cwd=project_root(), capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    ran = engine.containers.run("rackspan-by-file", ["kafka-topics.sh", "--version"], remove=True)
+    assert ran.decode().startswith("4.3.1"), ran
+
+
+def test_racks_are_networks_and_every_host_has_a_foot_in_each(engine: Any, hosts: Hosts) -> None:
+    found = {c.name.rpartition("-docker-")[2]: c for c in engine.containers.list()}
+    assert set(found) == {"a1", "a2", "b1", "c1", "ctrl-1"}
+    for node in hosts.plan.nodes:
+        networks = found[node.name].attrs["NetworkSettings"]["Networks"]
+        own = networks.pop(f"rackspan-docker-rack-{node.rack}")
+        assert own["IPAddress"] == node.address and len(networks) == 2
+        assert {int(n["IPAddress"].rpartition(".")[2]) // 64 for n in networks.values()} == {2}
+        assert found[node.name].labels == {docker.LABEL: str(hosts.folder)}
+
+
+def test_a_container_that_ended_is_named_and_started_again(engine: Any, hosts: Hosts) -> None:
+    host = hosts.host("b1")
+    assert hosts.backend.stands()
+    host.write(f"{host.root}/kept", "text")
+    engine.containers.get("rackspan-docker-b1").kill()
+    assert not hosts.backend.stands()
+    with pytest.raises(RackspanError) as e:
+        host.run(["true"])
+    assert e.value.what == "the container of b1 does not answer" and "is not running" in e.value.seen
+    assert e.value.do.startswith("bring it back with `rackspan start all`")
+    hosts.backend.bring_up(hosts.plan)
+    assert hosts.backend.stands() and host.read(f"{host.root}/kept") == "text"
+
+
+def test_two_clusters_are_side_by_side(engine: Any, hosts: Hosts, tmp_path: Path) -> None:
+    with hosts_of("docker", tmp_path / "other") as other:
+        assert other.plan.node("a1").address != hosts.plan.node("a1").address
+        assert other.host("a1").run(["hostname"]) == "a1\n"
+    assert [c.name for c in engine.containers.list(filters={"label": f"{docker.LABEL}={tmp_path / 'other'}"})] == []
+
+
+def test_addresses_that_are_taken_are_named(engine: Any, hosts: Hosts, tmp_path: Path) -> None:
+    with pytest.raises(RackspanError) as e:
+        DockerBackend.at(tmp_path / "taken").bring_up(hosts.plan)
+    net = hosts.plan.node("a1").address.rpartition(".")[0]
+    assert e.value.what == "cannot make the network of rack a"
+    assert "overlaps" in e.value.seen and e.value.do == f"end what uses {net}.0/24; see `docker network ls`"
+    DockerBackend.at(tmp_path / "taken").take_down()
+
+
+def test_without_an_engine_there_is_no_such_back_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none")
+    with pytest.raises(RackspanError) as e:
+        DockerBackend.at(tmp_path).prepare()
+    assert (e.value.what, e.value.code) == ("there is no docker engine", Exit.ENVIRONMENT)
+    assert e.value.seen and e.value.do == "start one, or name it in DOCKER_HOST; see `rackspan doctor`"
+    DockerBackend.at(tmp_path).take_down()  # nothing was made there
+
+
+def test_too_many_racks_are_refused() -> None:
+    with pytest.raises(RackspanError, match="racks: the back end docker has room for 10, not 11"):
+        parse({"backend": "docker", "racks": {f"r{chr(97 + n)}": 1 for n in range(11)}})
+
+
+def test_an_outage_on_containers(engine: Any, tmp_path: Path) -> None:
+    """A test of the outage plan, unchanged."""
+    command = [sys.executable, "-m", "harness.runner.session", "--results", str(tmp_path / "results")]
+    command += ["--global", "backend=docker", "system_tests/rack_outage/recovery_test.py"]
+    env = {**os.environ, "RACKSPAN_HOME": str(tmp_path / "home")}
+    done = subprocess.run(command, cwd=project_root(), env=env, capture_output=True, text=True)
+    assert done.returncode == 0 and "1 passed, 0 failed" in done.stdout, done.stdout[-3000:] + done.stderr[-3000:]
+    assert engine.containers.list(all=True, filters={"name": "rackspan-test-"}) == []
+    assert engine.networks.list(names=["rackspan-test-"]) == []
