@@ -15,7 +15,6 @@ from harness.net.trial import attempt
 from harness.spec import ClusterSpec, parse
 from harness.tests import engine as engines
 
-
 settings.register_profile("shared machine", deadline=None)  # an example may well be held up
 settings.load_profile("shared machine")
 
