@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 from harness.clients.roster import ROSTER, Client
@@ -118,15 +119,15 @@ class Crew:
     def read(self, scene: str, wanted: Mapping[str, int]) -> dict[str, tuple[str, dict[str, Any], list[Row]]]:
         """Each client reads its topic of a scene: how it ended, the metadata it got, the records."""
 
+        folder = Path(mkdtemp(prefix="readers-", dir=self._test.folder))  # a second attempt has the same folder
+
         def one(client: Client) -> tuple[str, dict[str, Any], list[Row]]:
-            return self._read(client, self.topics(scene)[client.key], wanted[client.key])
+            return self._read(client, self.topics(scene)[client.key], wanted[client.key], folder)
 
         with ThreadPoolExecutor(AT_ONCE) as pool:
             return dict(zip((c.key for c in self.clients), pool.map(one, self.clients), strict=True))
 
-    def _read(self, client: Client, topic: str, records: int) -> tuple[str, dict[str, Any], list[Row]]:
-        folder = self._test.folder / "readers"
-        folder.mkdir(exist_ok=True)
+    def _read(self, client: Client, topic: str, records: int, folder: Path) -> tuple[str, dict[str, Any], list[Row]]:
         out = folder / f"{client.key}.bin"
         if client.language == "Java":
             args = Read(self._kafka.bootstrap, topic, out).args()
