@@ -25,7 +25,7 @@ JAVA = Path("/opt/java")
 PROGRAMS = (
     "bash sh env echo pwd cat ls cp mv rm mkdir rmdir chmod chown touch ln stat tail head cut tr sort uniq wc tee "
     "date df grep sed awk find xargs dirname basename readlink realpath uname hostname id expr printf test true "
-    "false sleep timeout nohup setsid tar gzip ps kill truncate seq ip perl"
+    "false sleep timeout nohup setsid prlimit tar gzip ps kill truncate seq ip perl"
 )
 MODULES = (
     "java.base java.logging java.management java.naming java.security.jgss java.security.sasl java.sql java.xml "

@@ -200,11 +200,15 @@ class SshBackend(Backend):
         return [(host, process) for host, some in zip(hosts, found, strict=True) for process in some]
 
     def take_down(self) -> None:
-        """Ends every process of the cluster on its machines, and removes its folder there; distributions stay."""
+        """Ends every process of the cluster on its machines, and removes its folder there; distributions stay.
+
+        Raises RackspanError if a machine cannot be entered.
+        """
         try:
             hosts = self._hosts()
         except FileNotFoundError:
             return
+        self._each(hosts, lambda h: h.connection.open())  # a machine that is gone is no reason to wait
         end_processes(self.folder, self)
         self._each(hosts, lambda h: h.run(["rm", "-rf", "--", self._remote(str(self.folder), h)]))
         for host in hosts:

@@ -14,7 +14,7 @@ import yaml
 
 from harness import inventory
 from harness.backends.local import MARKER, processes_with
-from harness.backends.ssh import SshBackend, SshHost
+from harness.backends.ssh import MACHINES, SshBackend, SshHost
 from harness.dist import Distribution
 from harness.errors import Exit, RackspanError
 from harness.home import project_root
@@ -149,6 +149,19 @@ def test_an_idle_connection_is_opened_again(file: Path, tmp_path: Path) -> None:
     assert host.run(["echo", "back"]) == "back\n" and host.connection.socket.exists()
 
 
+def test_a_cluster_whose_machine_is_gone_is_not_taken_for_ended(file: Path, tmp_path: Path) -> None:
+    made = backend(tmp_path / "cluster", file)
+    brought_up(made)
+    there = tmp_path / "cluster" / MACHINES
+    right = there.read_text(encoding="utf-8")
+    there.write_text(right.replace('"port": 22,', '"port": 9,'), encoding="utf-8")
+    with pytest.raises(RackspanError) as e:
+        SshBackend.at(tmp_path / "cluster").take_down()
+    assert (e.value.what, e.value.code) == ("cannot enter root@198.18.1.1 by ssh", Exit.ENVIRONMENT)
+    there.write_text(right, encoding="utf-8")
+    SshBackend.at(tmp_path / "cluster").take_down()
+
+
 def test_the_commands_of_the_page(file: Path, tmp_path: Path) -> None:
     """A cluster, a rack of it killed, and a test of the outage plan, on machines that know nothing of this project."""
     results = tmp_path / "results"
@@ -158,7 +171,7 @@ def test_the_commands_of_the_page(file: Path, tmp_path: Path) -> None:
     wanted = commands(PAGE.read_text(encoding="utf-8"))
     assert len(wanted) == 8
     for command in wanted:
-        line = command.replace("vms.yaml", str(file)).replace(session, f"{session} --results {results}")
+        line = command.replace("vms.yaml", str(file)).replace(session, f"{session} --attempts 2 --results {results}")
         done = subprocess.run(["bash", "-c", line], cwd=project_root(), env=env, capture_output=True, text=True)
         assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
         if "down" in command:
