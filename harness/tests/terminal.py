@@ -22,6 +22,7 @@ from harness.wait import Pending
 _ROWS, _COLUMNS = 50, 160
 _HOME = "\x1b[H"  # each picture begins at the upper left
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_CURSOR_SHOWN, _CURSOR_HIDDEN = "\x1b[?25h", "\x1b[?25l"
 _LEFT = "\x1b[?1049l"  # the other screen is left, and what was there before is there again
 
 
@@ -74,9 +75,15 @@ class Terminal:
             return self._process.poll() is not None or Pending(self.shown)
 
         wait.wait_for(f"the command to end after {key!r}", ended, 60)
-        assert _LEFT in self._text and "\x1b[?25h" in self._text.rpartition(_LEFT)[0][-50:] + self._text[-4000:]
+        self._read()
+        assert _LEFT in self._text and self._text.rfind(_CURSOR_SHOWN) > self._text.rfind(_CURSOR_HIDDEN)
         assert termios.tcgetattr(self._slave) == self._before
         return self._process.returncode
+
+    @property
+    def left(self) -> str:
+        """What stands on the terminal after the command's end."""
+        return _ESCAPES.sub("", self._text.rpartition(_LEFT)[2])
 
     def _read(self) -> None:
         while select.select([self._master], [], [], 0)[0]:

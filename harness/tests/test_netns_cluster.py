@@ -89,17 +89,15 @@ def test_hosts_are_cut_off_one_by_one_and_slowed(cluster: KafkaCluster) -> None:
     c1 = cluster.node("c1").node
     record = Record()
     with staggered_cut(cluster, "c", gap="50ms", events=record):
-        tried = f"timeout 1 bash -c '< /dev/tcp/{c1.address}/{c1.port}'"
-        assert {n: cluster.node(n).host.shell(tried).code for n in ("a1", "b1", "c1")} == {
-            "a1": 124,
-            "b1": 124,
-            "c1": 0,
-        }
+        tried = f"bash -c '< /dev/tcp/{c1.address}/{c1.port}'"
+        hosts = {"a1": 1, "b1": 1, "c1": 30}  # and seconds to try
+        codes = {n: cluster.node(n).host.shell(f"timeout {seconds} {tried}").code for n, seconds in hosts.items()}
+        assert codes == {"a1": 124, "b1": 124, "c1": 0}
         assert [s.racks for s in cluster.links.measure(samples=1)] == ["a-b"]
         assert answers(c1.address, c1.port, seconds=10)
         assert cluster.links.faults() == ["c1 is cut off from other racks"]
     with slowed(cluster, "c1", "60ms", events=record):
-        seen = {s.racks: s.p50_ms for s in cluster.links.measure(samples=5)}
+        seen = {s.racks: s.p50_ms for s in cluster.links.measure(samples=9)}
         assert seen["a-c"] is not None and seen["a-c"] > 70, "20 ms between the racks, 60 ms more to the host"
         assert seen["a-b"] is not None and seen["a-b"] < seen["a-c"] - 30
         began = time.monotonic()
