@@ -19,7 +19,7 @@ from docker.types import IPAMConfig, IPAMPool
 
 from harness import image
 from harness.backends.base import Backend, Capability, Host, Output, Process, last_lines
-from harness.backends.local import MARKER
+from harness.backends.local import MARKER, LocalHost
 from harness.backends.remote import RemoteHost
 from harness.dist import Distribution, find
 from harness.errors import RackspanError, environment_error
@@ -54,18 +54,37 @@ def engine() -> Any:
 
 
 class DockerHost(RemoteHost):
-    """One container."""
+    """One container. What is below `root` is this machine's as well, and read without asking the engine."""
 
     def __init__(self, name: str, address: str, root: str, container: str) -> None:
         self.name = name
         self.address = address
         self.root = root
         self.container = container
+        self._files = LocalHost(name, address, root)
 
     def inside(self, script: str, seconds: float | None = None, *, terminal: bool = False) -> list[str]:
         typed = ["-t"] if terminal and sys.stdin is not None and sys.stdin.isatty() else []
         limit = ["timeout", "-s", "KILL", f"{seconds + 2:.0f}"] if seconds is not None else []
         return ["docker", "exec", "-i", *typed, self.container, *limit, "bash", "-c", script]
+
+    def read(self, path: str) -> str:
+        return self._files.read(path) if path.startswith(f"{self.root}/") else super().read(path)
+
+    def rest(self, path: str, offset: int) -> tuple[int, bytes]:
+        return self._files.rest(path, offset) if path.startswith(f"{self.root}/") else super().rest(path, offset)
+
+    def write(self, path: str, text: str) -> None:
+        if path.startswith(f"{self.root}/"):
+            self._files.write(path, text)
+        else:
+            super().write(path, text)
+
+    def fetch(self, path: str, local: str) -> None:
+        if path.startswith(f"{self.root}/"):
+            self._files.fetch(path, local)
+        else:
+            super().fetch(path, local)
 
     def check(self, done: Output) -> None:
         if done.code != 0 and done.err.startswith(ENGINE_GONE):

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
+from harness import image
 from harness.backends import docker
 from harness.backends.docker import DockerBackend
 from harness.dist import find
 from harness.errors import Exit, RackspanError
 from harness.home import project_root
-from harness.image import tag_of
+from harness.progress import Progress
 from harness.spec import parse
 from harness.tests.commands import rackspan
 from harness.tests.engine import Engine
@@ -43,7 +44,7 @@ def hosts(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hos
 
 
 def test_an_image_is_made_once_a_build(engine: Any, home: Path) -> None:
-    tag = tag_of(find("rackspan"))
+    tag = image.tag_of(find("rackspan"))
     for _ in range(2):
         done = rackspan("image", home=home)
         assert (done.returncode, done.stdout) == (0, f"{tag}\n"), done.stderr
@@ -52,10 +53,10 @@ def test_an_image_is_made_once_a_build(engine: Any, home: Path) -> None:
     assert ran.decode().startswith("4.3.1"), ran
 
 
-def test_the_dockerfile_gives_such_an_image_too(engine: Any, home: Path) -> None:
+def test_the_dockerfile_gives_such_an_image_too(engine: Any) -> None:
     """On our own image here, since no registry can be asked."""
     kafka = find("rackspan")
-    base = rackspan("image", home=home).stdout.strip()
+    base = image.make(engine, kafka, Progress())
     assert f"build/dist/{kafka.version}\n" in (project_root() / "Dockerfile").read_text(encoding="utf-8")
     command = ["docker", "build", "-q", "-t", "rackspan-by-file", "--build-arg", f"BASE={base}", "-f", "Dockerfile"]
     built = subprocess.run([*command, str(kafka.home)], cwd=project_root(), capture_output=True, text=True)
@@ -122,7 +123,7 @@ def test_too_many_racks_are_refused() -> None:
 def test_an_outage_on_containers(engine: Any, tmp_path: Path) -> None:
     """A test of the outage plan, unchanged."""
     command = [sys.executable, "-m", "harness.runner.session", "--results", str(tmp_path / "results")]
-    command += ["--attempts", "2", "--global", "backend=docker", "system_tests/rack_outage/recovery_test.py"]
+    command += ["--attempts", "2", "--global", "backend=docker", "system_tests/rack_outage/thresholds_test.py"]
     env = {**os.environ, "RACKSPAN_HOME": str(tmp_path / "home")}
     done = subprocess.run(command, cwd=project_root(), env=env, capture_output=True, text=True)
     assert done.returncode == 0 and "1 passed, 0 failed" in done.stdout, done.stdout[-3000:] + done.stderr[-3000:]
@@ -130,12 +131,12 @@ def test_an_outage_on_containers(engine: Any, tmp_path: Path) -> None:
     assert engine.networks.list(names=["rackspan-test-"]) == []
 
 
-def test_three_racks_to_try(engine: Any, home: Path) -> None:
+def test_three_racks_to_try(engine: Any) -> None:
     """compose.yaml, as its first lines say: with a rack gone a topic that asks for three is listed."""
     compose = next((c for c in (["docker", "compose"], ["docker-compose"]) if works([*c, "version"])), None)
     if compose is None:
         pytest.skip("there is no docker compose: install its plugin, or docker-compose")
-    env = {**os.environ, "IMAGE": rackspan("image", home=home).stdout.strip(), "COMPOSE_PROJECT_NAME": "try"}
+    env = {**os.environ, "IMAGE": image.make(engine, find("rackspan"), Progress()), "COMPOSE_PROJECT_NAME": "try"}
 
     def run(*command: str) -> str:
         done = subprocess.run([*compose, *command], cwd=project_root(), env=env, capture_output=True, text=True)
