@@ -101,6 +101,7 @@ class Connection:
                 stderr=errors,  # what stays in the background holds it open
                 start_new_session=True,
             )
+            self.socket.with_suffix(".lock").unlink(missing_ok=True)  # who waits for it finds the socket
             if done.returncode != 0:
                 errors.seek(0)
                 raise unreachable(self, last_lines(errors.read().decode(errors="replace")))
@@ -109,7 +110,6 @@ class Connection:
         """Ends the shared connection; none there is success."""
         if self.socket.exists():
             subprocess.run([*self.command("-O", "exit"), self.target], capture_output=True)
-        self.socket.with_suffix(".lock").unlink(missing_ok=True)
 
 
 def unreachable(connection: Connection, seen: str) -> RackspanError:
