@@ -204,10 +204,9 @@ class SshBackend(Backend):
 
         Raises RackspanError if a machine cannot be entered.
         """
-        try:
-            hosts = self._hosts()
-        except FileNotFoundError:
+        if not (self.folder / MACHINES).exists():  # written before anything is brought to a machine
             return
+        hosts = self._hosts()
         self._each(hosts, lambda h: h.connection.open())  # a machine that is gone is no reason to wait
         end_processes(self.folder, self)
         self._each(hosts, lambda h: h.run(["rm", "-rf", "--", self._remote(str(self.folder), h)]))

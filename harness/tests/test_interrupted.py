@@ -44,7 +44,8 @@ def test_what_a_killed_up_left_is_ended_by_the_next_up(home: Path) -> None:
     command.communicate()
     cluster = KafkaCluster.open("lab")
     left = [cluster.node(name).look() for name in ("a1", "ctrl-1")]
-    assert processes(home, "lab") >= 2, "the killed command was expected to leave its nodes"
+    # a process has its mark a moment after its pid file is there
+    wait_for("the nodes that the killed command left", lambda: processes(home, "lab") >= 2, 20)
     up = rackspan("up", *SMALL, home=home)
     assert up.returncode == 0, up.stderr
     assert "✓ leftovers of an interrupted run ended" in up.stderr
