@@ -65,7 +65,7 @@ def metrics_agree(kafka: KafkaRacks, step: int) -> bool | Pending:
         for category, count in COUNTS.items():
             wanted = led_in(partitions, broker, category, step)
             same(f"{count} of broker {broker}", total(of_broker, f"kafka_server_ReplicaManager_{count}"), wanted)
-    controller = scrape(kafka.plan.controllers[0])
+    controller = scrape(kafka.kafka.plan.controllers[0])
     offline = sum(OFFLINE in e.states[step].categories for e in EXAMPLES)
     seen = total(controller, "kafka_controller_KafkaController_OfflinePartitionsCount")
     same("OfflinePartitionsCount of the controller", seen, offline)
