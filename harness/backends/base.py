@@ -260,6 +260,13 @@ def end_processes(marker: Path, backend: Backend) -> None:
     wait_for(f"the processes of {marker.name} to end", gone, 30, every=0.05, do="see why they do not end in `ps`")
 
 
+def did_not_end(host: str, script: str, seconds: float) -> RackspanError:
+    """A script that ran longer than it may."""
+    return RackspanError(
+        f"a command on {host} did not end", seen=f"{seconds:.0f} s: {script[:200]}", do="see what it waits for"
+    )
+
+
 def exports(env: Mapping[str, str] | None) -> str:
     """Shell text that sets the environment of what follows."""
     return "".join(f"export {key}={shlex.quote(value)}; " for key, value in (env or {}).items())

@@ -9,7 +9,16 @@ import signal
 import subprocess
 from pathlib import Path
 
-from harness.backends.base import Backend, Capability, Host, Output, Process, ProcessState, state_from_stat
+from harness.backends.base import (
+    Backend,
+    Capability,
+    Host,
+    Output,
+    Process,
+    ProcessState,
+    did_not_end,
+    state_from_stat,
+)
 from harness.errors import RackspanError
 from harness.files import write_aside
 from harness.net.namespaces import leave_network
@@ -41,11 +50,7 @@ class LocalHost(Host):
                 start_new_session=True,  # Ctrl-C at the terminal reaches the harness, not a half-done script
             )
         except subprocess.TimeoutExpired as e:
-            raise RackspanError(
-                f"a command on {self.name} did not end",
-                seen=f"{seconds:.0f} s: {script[:200]}",
-                do="see what it waits for",
-            ) from e
+            raise did_not_end(self.name, script, seconds) from e
         return Output(done.returncode, done.stdout, done.stderr)
 
     def write(self, path: str, text: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from signal import Signals
 from typing import IO
 
-from harness.backends.base import Host, Output, Process, last_lines
+from harness.backends.base import Host, Output, Process, did_not_end, last_lines
 from harness.errors import RackspanError
 
 COPY_SECONDS = 600.0
@@ -119,11 +119,7 @@ class RemoteHost(Host):
                 start_new_session=True,  # Ctrl-C at the terminal reaches the harness, not a half-done script
             )
         except subprocess.TimeoutExpired as e:
-            raise RackspanError(
-                f"a command on {self.name} did not end",
-                seen=f"{seconds:.0f} s: {script[:200]}",
-                do="see what it waits for",
-            ) from e
+            raise did_not_end(self.name, script, seconds) from e
         printed, errors = ((part or b"").decode(errors="replace") for part in (done.stdout, done.stderr))
         result = Output(done.returncode, printed, errors)
         self.check(result)
