@@ -6,16 +6,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_analysis.checker.anomalies import anomaly
-from spark_analysis.checker.history import PLACE, History
+from spark_analysis.checker.history import PLACE, History, nodes_sum
 
 _OFFSET = [*PLACE, "offset"]
 
 
 def divergent(history: History) -> DataFrame:
     """An offset that not every replica has, or has with the same bytes and epoch."""
-    wanted = history.expected.groupBy(*PLACE).agg(
-        F.count("*").alias("wanted"), F.sum(F.hash("node").cast("long")).alias("right")
-    )
+    wanted = history.expected.groupBy(*PLACE).agg(F.count("*").alias("wanted"), nodes_sum().alias("right"))
     seen = history.spots.groupBy(*_OFFSET).agg(
         F.sum("copies").alias("copies"),
         F.sum("holders").alias("holders"),
