@@ -6,13 +6,12 @@ from typing import Annotated
 
 import typer
 
-from harness.backends.base import Capability
 from harness.cli.options import ClusterOption, FormatOption, TargetsArgument, chosen
 from harness.cli.output import Format, data, err, out, table
 from harness.cluster import KafkaCluster
 from harness.errors import usage_error
 from harness.faults.disk import fill, wait_ended
-from harness.faults.healing import active, heal_all
+from harness.faults.healing import active, apart, heal_all
 from harness.faults.network import cut_by_host
 from harness.faults.partitions import moved_leaders, moved_replicas
 from harness.faults.power import lose_unflushed
@@ -185,7 +184,7 @@ def change_setting(
 def show(cluster: ClusterOption = None, output: FormatOption = Format.TABLE) -> None:
     """Show what is broken on purpose, and every link: round-trip time asked and measured, and what is cut."""
     here = chosen(cluster)
-    links = here.links if _apart(here) else None
+    links = here.links if apart(here) else None
     if output is not Format.TABLE:
         found = [{"what": a.what, "since_ns": a.since_ns} for a in active(here)]
         rows = _rows(links) if links else []
@@ -202,7 +201,7 @@ def heal(cluster: ClusterOption = None) -> None:
     here = chosen(cluster)
     for what in heal_all(here):
         err.print(f"ended: {what}", markup=False)
-    if _apart(here):
+    if apart(here):
         here.links.check()
     _show_active(here)
 
@@ -214,10 +213,6 @@ def _pair(racks: str) -> tuple[str, str]:
             f"cannot read {racks} as two racks", seen="no comma", do="as in rackspan fault delay a,b 20ms"
         )
     return one, other
-
-
-def _apart(cluster: KafkaCluster) -> bool:
-    return Capability.CUT in cluster.backend.capabilities and cluster.backend.stands()
 
 
 def _show_active(cluster: KafkaCluster) -> None:

@@ -40,13 +40,18 @@ def active(cluster: KafkaCluster) -> list[Active]:
     return found + [Active(h.name, h.since_ns) for h in held(cluster)]
 
 
+def apart(cluster: KafkaCluster) -> bool:
+    """Whether there are links that can be broken."""
+    return Capability.CUT in cluster.backend.capabilities and cluster.backend.stands()
+
+
 def heal_all(cluster: KafkaCluster) -> list[str]:
     """Ends every fault, and returns what it ended, in words: links first, then nodes, then what needs both.
 
     Raises RackspanError at the first that cannot be ended; the others stay on the list.
     """
     ended = [a.what for a in active(cluster)]
-    if Capability.CUT in cluster.backend.capabilities and cluster.backend.stands():
+    if apart(cluster):
         cluster.links.heal()
     nodes = [n.name for n in cluster.select("all") if n.look()[1] is not ProcessState.RUNNING]
     if nodes:
