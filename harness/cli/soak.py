@@ -26,7 +26,9 @@ def soak(
     seed: Annotated[
         int | None, typer.Option(help="Of all faults; the same seed replays them. Default: a new one.")
     ] = None,
-    first: Annotated[int, typer.Option(min=1, help="Number of the first cycle: replays one of a longer soak.")] = 1,
+    first: Annotated[
+        int, typer.Option(min=1, help="Number of the first cycle: replays one, or carries on a soak.")
+    ] = 1,
     racks: Annotated[
         str, typer.Option(help="Brokers per rack; q:0 is a place for the controllers alone.")
     ] = "q:0,a:1,b:1,c:1",
@@ -59,7 +61,7 @@ def soak(
         kinds=kinds,
         progress=Ticks(),
     )
-    out.print(done.table(), markup=False, soft_wrap=True)
+    out.print(f"{done.by_kind()}\n\n{done.table()}", markup=False, soft_wrap=True)
     if not done.good:
         err.print(f"not all is well: see {place / 'check.html'}", markup=False)
         raise typer.Exit(Exit.FAILED)

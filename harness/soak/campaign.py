@@ -1,16 +1,15 @@
-"""A soak: one cluster, cycle after cycle of load and seeded faults, each judged before the next begins."""
+"""A soak: one cluster, cycle after cycle of load and seeded faults, each judged while the next one runs."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from harness.cluster import KafkaCluster
-from harness.files import write_aside
 from harness.progress import Progress
 from harness.scenarios.placement import assignment
 from harness.services.topics import Topics
@@ -18,69 +17,8 @@ from harness.soak.act import Stage, act
 from harness.soak.cycle import run_cycle
 from harness.soak.judge import Judge
 from harness.soak.schedule import EVERYWHERE, Fault, Kind, schedule
+from harness.soak.tally import Cycle, Soak, carried_on, words
 from harness.spec import ClusterSpec
-
-_TOTALS = ("sent", "acknowledged", "refused", "unknown")
-
-
-@dataclass
-class Cycle:
-    """One cycle: what was done to the cluster, and the verdict."""
-
-    number: int
-    run: str
-    faults: list[Fault]
-    verdict: dict[str, Any]
-
-    @property
-    def anomalies(self) -> int:
-        """How many were found."""
-        return sum(self.verdict["counts"].values())
-
-
-@dataclass
-class Soak:
-    """All cycles so far."""
-
-    seed: int
-    distribution: str
-    cycles: list[Cycle] = field(default_factory=list)
-
-    @property
-    def good(self) -> bool:
-        """Whether every cycle was judged and nothing was wrong."""
-        return all(c.verdict["verdict"] == "ok" for c in self.cycles)
-
-    def plain(self) -> dict[str, Any]:
-        """As JSON."""
-        totals = {name: sum(c.verdict["totals"][name] for c in self.cycles) for name in _TOTALS}
-        return {
-            "seed": self.seed,
-            "distribution": self.distribution,
-            "cycles": [
-                {"cycle": c.number, "run": c.run, "faults": [f.plain() for f in c.faults], **c.verdict}
-                for c in self.cycles
-            ],
-            "faults": dict(sorted(Counter(f.kind for c in self.cycles for f in c.faults).items())),
-            "totals": totals | {"anomalies": sum(c.anomalies for c in self.cycles)},
-            "longest_silence_ms": max((c.verdict["totals"]["longest_silence_ms"] for c in self.cycles), default=0),
-        }
-
-    def table(self) -> str:
-        """As a table in Markdown, a line a cycle, then the faults by kind."""
-        rows = ["| cycle | faults | sent | acknowledged | refused | unknown | anomalies | longest silence |"]
-        rows.append("| --- | --- | --- | --- | --- | --- | --- | --- |")
-        for c in self.cycles:
-            t = c.verdict["totals"]
-            done = ", then ".join(_words(f) for f in c.faults)
-            numbers = " | ".join(str(t[name]) for name in _TOTALS)
-            rows.append(f"| {c.number} | {done} | {numbers} | {c.anomalies} | {t['longest_silence_ms'] / 1000:.1f} s |")
-        whole = self.plain()
-        numbers = " | ".join(str(whole["totals"][name]) for name in _TOTALS)
-        silence = f"{whole['longest_silence_ms'] / 1000:.1f} s"
-        rows.append(f"| all | | {numbers} | {whole['totals']['anomalies']} | {silence} |")
-        kinds = ", ".join(f"{kind} {number}" for kind, number in whole["faults"].items())
-        return "\n".join([*rows, "", f"Faults by kind: {kinds}."])
 
 
 def run_soak(
@@ -98,40 +36,68 @@ def run_soak(
 ) -> Soak:
     """Runs the cycles and writes soak.json and soak.md anew after each; ends early when one is not ok.
 
-    The faults follow from `seed`, the number of the cycle and `kinds`, so that `first` replays one. Raises
-    RackspanError.
+    The faults follow from `seed`, the number of the cycle and `kinds`, so that `first` replays one, or carries on the
+    soak that `out` holds. While a cycle is judged the next one runs already. Raises RackspanError.
     """
     progress = progress or Progress()
-    soak = Soak(seed, spec.distribution)
-    with KafkaCluster.running(spec, progress=progress) as cluster, Judge(out) as judge:
+    names = [f"{what}:{whom}" for what, whom in kinds]
+    origin = {"seed": seed, "distribution": spec.distribution, "backend": spec.backend, "kinds": names}
+    soak = carried_on(out, origin | {"min_racks": min_racks, "rate": rate}, first)
+    with KafkaCluster.running(spec, progress=progress) as cluster, _judging(out) as judge:
         quiet, cluster.progress = cluster.progress, Progress()  # one line a step of a cycle is enough
+        waiting: _Waiting | None = None
         for number in range(first, first + cycles):
             faults = faults_of(cluster, seed, number, kinds)
-            progress.note(f"cycle {number} of seed {seed}: {', then '.join(map(_words, faults))}")
-            run = play(runs, cluster, number, faults, seed=seed, rate=rate, min_racks=min_racks, progress=progress)
-            with progress.step(f"cycle {number} judged") as seen:
-                verdict = judge.verdict(run)
-                seen(verdict["verdict"])
-            soak.cycles.append(Cycle(number, run.name, faults, verdict))
-            write(soak, out)
-            progress.note(f"cycle {number}: {verdict['verdict']}, {verdict['totals']['acknowledged']} acknowledged")
-            if verdict["verdict"] != "ok":
+            progress.note(f"cycle {number} of seed {seed}: {', then '.join(map(words, faults))}")
+            try:
+                run = play(runs, cluster, number, faults, seed=seed, rate=rate, min_racks=min_racks, progress=progress)
+            finally:
+                if waiting is not None:
+                    _judged(soak, out, waiting, progress)
+            if not soak.good:
                 break
-            Topics(cluster.bootstrap).delete(f"cycle-{number}")
+            if waiting is not None:
+                Topics(cluster.bootstrap).delete(f"cycle-{waiting.number}")
+            waiting = _Waiting(number, run, faults, judge(run))
+        else:
+            if waiting is not None:
+                _judged(soak, out, waiting, progress)
         cluster.progress = quiet
     return soak
+
+
+@dataclass
+class _Waiting:
+    """A cycle that was played and is before the judge."""
+
+    number: int
+    run: Path
+    faults: list[Fault]
+    verdict: Future[dict[str, Any]]
+
+
+def _judged(soak: Soak, out: Path, cycle: _Waiting, progress: Progress) -> None:
+    """Waits for the verdict and writes it down. Raises RackspanError."""
+    if not cycle.verdict.done():
+        with progress.step(f"cycle {cycle.number} judged"):
+            cycle.verdict.result()
+    verdict = cycle.verdict.result()
+    soak.cycles.append(Cycle(cycle.number, cycle.run.name, cycle.faults, verdict))
+    soak.write(out)
+    progress.note(f"cycle {cycle.number}: {verdict['verdict']}, {verdict['totals']['acknowledged']} acknowledged")
+
+
+@contextmanager
+def _judging(out: Path) -> Iterator[Callable[[Path], Future[dict[str, Any]]]]:
+    """A function that hands a run folder to the checker, and gives what will be its verdict."""
+    with Judge(out) as judge, ThreadPoolExecutor(max_workers=1) as turns:
+        yield lambda run: turns.submit(judge.verdict, run)
 
 
 def faults_of(cluster: KafkaCluster, seed: int, number: int, kinds: Sequence[Kind] = EVERYWHERE) -> list[Fault]:
     """The faults of one cycle on this cluster."""
     brokers = cluster.plan.brokers
     return schedule(seed, number, list(dict.fromkeys(n.rack for n in brokers)), [n.name for n in brokers], kinds)
-
-
-def write(soak: Soak, out: Path) -> None:
-    """Writes soak.json and soak.md."""
-    write_aside(out / "soak.json", json.dumps(soak.plain(), indent=1) + "\n")
-    write_aside(out / "soak.md", soak.table() + "\n")
 
 
 def play(
@@ -154,7 +120,7 @@ def play(
 
     def story(stage: Stage) -> None:
         for fault in faults:
-            with progress.step(_words(fault)):
+            with progress.step(words(fault)):
                 act(stage, fault)
 
     return run_cycle(
@@ -170,13 +136,3 @@ def play(
         told={"cycle": number, "faults": [f.plain() for f in faults]},
         progress=progress,
     )
-
-
-def _words(fault: Fault) -> str:
-    tail = "" if fault.tail == "none" else f" ({fault.tail} tail)"
-    if fault.what == "cut_behind_pause":
-        return f"rack {fault.other} frozen, power cut of rack {fault.target}{tail}"
-    whom = "" if fault.whom == "all" else f" {fault.whom}"
-    target = "-".join(filter(None, (fault.target, fault.other)))
-    parts = (f"{fault.what.replace('_', ' ')}{whom}", target, fault.much)
-    return " ".join(filter(None, parts)) + tail

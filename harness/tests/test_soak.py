@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from harness.errors import Exit, RackspanError
 from harness.net.links import milliseconds, share
 from harness.services.timeline import timeline
-from harness.soak.campaign import Cycle, Soak
 from harness.soak.schedule import EVERYWHERE, NETWORK, Fault, Kind, kinds_of, schedule
+from harness.soak.tally import Cycle, Soak, carried_on
 
 _RACKS, _BROKERS = ["a", "b", "c"], ["a1", "b1", "c1"]
 _ALL = EVERYWHERE + NETWORK
@@ -129,17 +130,49 @@ def test_the_metadata_log_becomes_a_timeline() -> None:
     assert rows[0]["t_ns"] == 1008 * 1_000_000
 
 
-def test_a_soak_is_a_table() -> None:
-    totals = {"sent": 10, "acknowledged": 8, "refused": 1, "unknown": 1, "longest_silence_ms": 2100}
-    good = {"verdict": "ok", "counts": {}, "totals": totals}
-    bad = {"verdict": "anomalies", "counts": {"lost-write": 3}, "totals": totals | {"longest_silence_ms": 50}}
-    soak = Soak(5, "rackspan", [Cycle(1, "r1", [Fault("power_cut", "rack", "a", 2.0, "torn")], good)])
-    assert soak.good
-    soak.cycles.append(Cycle(2, "r2", [Fault("cut_behind_pause", "rack", "a", 2.0, "none", "b")], bad))
+def soak_of(*verdicts: dict[str, object]) -> Soak:
+    faults = [Fault("power_cut", "rack", "a", 2.0, "torn")], [Fault("cut_behind_pause", "rack", "a", 2.0, "none", "b")]
+    return Soak({"seed": 5}, [Cycle(n + 1, f"r{n + 1}", faults[n], dict(v)) for n, v in enumerate(verdicts)])
+
+
+_TOTALS: dict[str, object] = {"sent": 10, "acknowledged": 8, "refused": 1, "unknown": 1, "longest_silence_ms": 2100}
+_GOOD: dict[str, object] = {"verdict": "ok", "counts": {}, "totals": _TOTALS}
+_BAD: dict[str, object] = {"verdict": "anomalies", "counts": {"lost-write": 3}, "totals": _TOTALS | {"longest_silence_ms": 50}}
+
+
+def test_a_soak_is_two_tables() -> None:
+    assert soak_of(_GOOD).good
+    soak = soak_of(_GOOD, _BAD)
     assert not soak.good
-    assert soak.table().splitlines()[2:5] == [
+    assert soak.table().splitlines()[2:] == [
         "| 1 | power cut rack a (torn tail) | 10 | 8 | 1 | 1 | 0 | 2.1 s |",
         "| 2 | rack b frozen, power cut of rack a | 10 | 8 | 1 | 1 | 3 | 0.1 s |",
-        "| all | | 20 | 16 | 2 | 2 | 3 | 2.1 s |",
+        "| all |  | 20 | 16 | 2 | 2 | 3 | 2.1 s |",
     ]
-    assert soak.table().endswith("Faults by kind: cut_behind_pause rack 1, power_cut rack 1.")
+    soak.cycles[1].faults *= 2
+    assert soak.by_kind().splitlines() == [
+        "| fault | times | cycles | sent | acknowledged | refused | unknown | anomalies | longest silence |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| cut behind pause rack | 2 | 1 | 10 | 8 | 1 | 1 | 3 | 0.1 s |",
+        "| power cut rack | 1 | 1 | 10 | 8 | 1 | 1 | 0 | 2.1 s |",
+        "| all | 3 | 2 | 20 | 16 | 2 | 2 | 3 | 2.1 s |",
+    ]
+
+
+def test_a_soak_is_carried_on(tmp_path: Path) -> None:
+    origin = {"seed": 5}
+    assert carried_on(tmp_path, origin, 7).cycles == [], "one cycle replayed, where nothing was before"
+    soak = soak_of(_GOOD, _GOOD)
+    soak.write(tmp_path)
+    assert carried_on(tmp_path, origin, 3).plain() == soak.plain()
+    assert carried_on(tmp_path, origin, 2).plain() == soak_of(_GOOD).plain(), "the second cycle once more"
+    assert carried_on(tmp_path, origin, 1).cycles == []
+    with pytest.raises(RackspanError) as e:
+        carried_on(tmp_path, origin, 4)
+    assert e.value.code == Exit.USAGE
+    assert str(e.value) == (
+        f"cycle 4 does not carry on the soak in {tmp_path}\n  seen: its last cycle is 2\n"
+        "  do:   go on with --first 3 and the same options, or choose another folder with --out"
+    )
+    with pytest.raises(RackspanError, match="seen: seed 5, not 6\n"):
+        carried_on(tmp_path, {"seed": 6}, 3)
