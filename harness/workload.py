@@ -11,13 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from harness.backends import BACKENDS
 from harness.backends.base import Capability
 from harness.errors import environment_error, usage_error
+from harness.home import project_root
 from harness.net.links import LinkState, resolve
 from harness.scenarios.placement import assignment
 from harness.spec import NAME, ClusterSpec
 from harness.topology import Node, plan
 from harness.validation import read_yaml, unknown, validated
 
-SHIPPED = Path(__file__).parent / "workloads"
+SHIPPED = project_root() / "campaigns"
 Role = Literal["candidate", "baseline", "control", "least", "stock", "other"]
 
 
@@ -203,6 +204,15 @@ class Workload(_Strict):
 
 def load(name: str) -> Workload:
     """A shipped workload by name, or one in a file. Raises RackspanError (exit code 2)."""
+    path, data = document(name)
+    return checked(data, str(path))
+
+
+def document(name: str) -> tuple[Path, object]:
+    """The file of a shipped workload or campaign by name, or of any by path, and what it says.
+
+    Raises RackspanError (exit code 2).
+    """
     path = SHIPPED / f"{name}.yaml" if name in shipped() else Path(name)
     if path.suffix not in (".yaml", ".yml"):
         raise usage_error(
@@ -210,18 +220,23 @@ def load(name: str) -> Workload:
             seen=unknown(name, shipped(), "workload"),
             do="name one of them, or the path of a YAML file",
         )
+    return path, read_yaml(path, "workload")
+
+
+def checked(data: object, where: str) -> Workload:
+    """What a file or a part of a campaign says, as a workload. Raises RackspanError (exit code 2)."""
     return validated(
         Workload,
-        read_yaml(path, "workload"),
-        where=str(path),
+        data,
+        where=where,
         what="workload",
-        begin="begin with `apiVersion: rackspan/v1`, `name:` and `cluster:`, as the files in harness/workloads do",
+        begin="begin with `apiVersion: rackspan/v1`, `name:` and `cluster:`, as the files in campaigns/ do",
         do="correct it; harness/workload.py says what each key means",
     )
 
 
 def shipped() -> list[str]:
-    """Names of the workloads that come with the project."""
+    """Names of the workloads and campaigns that come with the project."""
     return sorted(p.stem for p in SHIPPED.glob("*.yaml"))
 
 

@@ -1,17 +1,21 @@
-"""`rackspan bench`: modes of writing against each other on a real cluster, from the workload to the page."""
+"""`rackspan bench`: ways of writing against each other on real clusters, from the campaign to the page."""
 
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from harness import campaign as campaigns
 from harness import workload as workloads
 from harness.backends import BACKENDS
+from harness.campaign import Campaign
 from harness.cli import report
 from harness.cli.output import Ticks, err, out
+from harness.errors import Exit, RackspanError
 from harness.home import project_root
 from harness.scenarios.bench import run_bench
 
@@ -22,7 +26,10 @@ def complete_workload(incomplete: str) -> list[str]:
 
 def bench(
     workload: Annotated[
-        str, typer.Argument(help="A shipped workload, or the path of a YAML file.", autocompletion=complete_workload)
+        str,
+        typer.Argument(
+            help="A shipped workload or campaign, or the path of a YAML file.", autocompletion=complete_workload
+        ),
     ],
     to: Annotated[Path | None, typer.Option("--out", help="Folder for the page, report.json and tables.")] = None,
     rounds: Annotated[int | None, typer.Option(min=1, help="Blocks per mode; six carry a verdict.")] = None,
@@ -34,12 +41,36 @@ def bench(
     seed: Annotated[int | None, typer.Option(help="Of the order of the modes; by default a new one.")] = None,
 ) -> None:
     """Compare ways of writing on a real cluster, in blocks that take turns, and write a page about it."""
-    chosen = workloads.load(workload).changed(rounds=rounds, seconds=block, warmup=warmup)
-    chosen = chosen.on(backend or chosen.cluster.backend)
+    chosen = campaigns.load(workload).changed(rounds=rounds, seconds=block, warmup=warmup).on(backend)
     progress = Ticks()
-    run = run_bench(report.runs_folder(), chosen, seed=seed, progress=progress)
-    page = report.write([run], to or project_root() / "build" / "bench" / chosen.name, progress)
-    told = json.loads(page.with_name("report.json").read_text(encoding="utf-8"))["runs"][0]
-    for line in [*told["findings"], *told["warnings"]]:
+    runs, failed = _parts(chosen, seed, progress)
+    for line in failed:
+        err.print(f"not measured: {line}", markup=False)
+    page = report.write(runs, to or project_root() / "build" / "bench" / chosen.name, progress)
+    told = json.loads(page.with_name("report.json").read_text(encoding="utf-8"))["runs"]
+    for line in [line for run in told for line in [*run["findings"], *run["warnings"]]]:
         err.print(line, markup=False)
     out.print(str(page), markup=False)
+    if failed:
+        raise typer.Exit(Exit.FAILED)
+
+
+def _parts(chosen: Campaign, seed: int | None, progress: Ticks) -> tuple[list[Path], list[str]]:
+    """Runs every part, also behind one that fails; run folders of those that ended, and what was said of the others.
+
+    Raises RackspanError if none ended.
+    """
+    total = len(chosen.parts)
+    campaign = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{chosen.name}"
+    runs, failures = [], []
+    for number, part in enumerate(chosen.parts, 1):
+        if total > 1:
+            progress.note(f"part {number} of {total}: {part.name}")
+        place = {"name": chosen.name, "id": campaign, "part": number, "parts": total}
+        try:
+            runs.append(run_bench(report.runs_folder(), part, seed=seed, campaign=place, progress=progress))
+        except RackspanError as e:
+            failures.append((part.name, e))
+    if not runs:
+        raise failures[0][1]
+    return runs, [f"{name}: {e.brief}" for name, e in failures]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,25 +25,44 @@ def runs_folder() -> Path:
 
 def report(
     runs: Annotated[
-        list[Path] | None, typer.Argument(help="Run folders; without any: the newest of each kind.")
+        list[Path] | None, typer.Argument(help="Run folders; without any: the newest benchmark, all parts of it.")
     ] = None,
     to: Annotated[Path | None, typer.Option("--out", help="Folder for the page, report.json and tables.")] = None,
 ) -> None:
     """Make one HTML page of run folders: what was refused, what was acknowledged, how long it took."""
-    chosen = runs or newest()
+    chosen = runs or newest(runs_folder())
     out.print(str(write(chosen, to or project_root() / "build" / "report", Ticks())), markup=False)
 
 
-def newest() -> list[Path]:
-    """The newest run folder of each name. Raises RackspanError (exit code 2) if there is none."""
-    found: dict[str, Path] = {}
-    for folder in sorted(p.parent for p in runs_folder().glob("*/manifest.json")):
-        found[folder.name.partition("-")[2]] = folder
-    if not found:
+def newest(folder: Path) -> list[Path]:
+    """The newest benchmark with all parts of its campaign; where there is none, the newest run of each name.
+
+    Raises RackspanError (exit code 2) if there is no run.
+    """
+    found = {p.parent: _manifest(p) for p in sorted(folder.glob("*/manifest.json"))}
+    benches = [p for p, told in found.items() if told.get("kind") == "bench" and told["state"] != "running"]
+    if benches:
+        campaign = _campaign(found[benches[-1]])
+        return [p for p in benches if campaign and _campaign(found[p]) == campaign] or benches[-1:]
+    names = {path.name.partition("-")[2]: path for path in found}
+    if not names:
         raise usage_error(
-            "there is no run to report on", seen=f"no run folder in {runs_folder()}", do="make one with `rackspan run`"
+            "there is no run to report on", seen=f"no run folder in {folder}", do="make one with `rackspan bench quiet`"
         )
-    return list(found.values())
+    return list(names.values())
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    """What a run says of itself; nothing if it cannot be read, which the analysis then says of it."""
+    try:
+        told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return told
+
+
+def _campaign(manifest: dict[str, Any]) -> str:
+    return str(manifest["spec"].get("campaign", {}).get("id", ""))
 
 
 def write(runs: list[Path], to: Path, progress: Progress) -> Path:

@@ -39,11 +39,18 @@ class Side:
     client: LoadProcess
 
 
-def run_bench(runs: Path, workload: Workload, *, seed: int | None = None, progress: Progress | None = None) -> Path:
+def run_bench(
+    runs: Path,
+    workload: Workload,
+    *,
+    seed: int | None = None,
+    campaign: dict[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Path:
     """Brings the clusters up, measures every mode in every round, and returns the run folder.
 
-    The order of the modes is shuffled by `seed` in one round and turned round in the next. Raises RackspanError; the
-    run folder is then marked failed.
+    The order of the modes is shuffled by `seed` in one round and turned round in the next. `campaign` is kept in the
+    manifest: runs of one campaign are reported on together. Raises RackspanError; the run folder is then marked failed.
     """
     progress = progress or Progress()
     seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
@@ -52,7 +59,7 @@ def run_bench(runs: Path, workload: Workload, *, seed: int | None = None, progre
     with RunFolder.create(runs, f"bench-{workload.name}", kind="bench", seed=seed) as run, ExitStack() as stack:
         clusters = {kind: stack.enter_context(KafkaCluster.running(s, progress=progress)) for kind, s in specs.items()}
         run.update(
-            spec=_told(workload, clusters),
+            spec={**_told(workload, clusters), "campaign": campaign or {}},
             versions={kind: c.distribution.version for kind, c in clusters.items()},
             patches=[name for c in clusters.values() for name in c.distribution.patches],
         )

@@ -35,10 +35,14 @@ SMALL = {
 
 @pytest.mark.cluster
 def test_a_small_run_ends_in_a_page_that_claims_nothing(tmp_path: Path) -> None:
-    file = tmp_path / "small.yaml"
-    file.write_text(yaml.safe_dump(SMALL))
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(SMALL))
+    file = tmp_path / "both.yaml"
+    nowhere = [{**mode, "distribution": "/nowhere"} for mode in SMALL["modes"]]  # type: ignore[attr-defined]
+    parts = [{"workload": "small.yaml", "change": {"modes": nowhere}}, {"workload": "small.yaml"}]
+    file.write_text(yaml.safe_dump({"name": "both", "parts": parts}))
     done = rackspan("bench", str(file), "--seed", "3", "--out", str(tmp_path / "out"), home=tmp_path, seconds=500)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 1, done.stderr
+    assert "not measured: small: " in done.stderr and "/nowhere" in done.stderr, "what fails stops no other part"
     assert done.stdout.strip() == str(tmp_path / "out/report.html")
     assert "not enough runs" in done.stderr and "meets the goal" not in done.stderr
     (run,) = json.loads((tmp_path / "out/report.json").read_text())["runs"]
@@ -59,7 +63,10 @@ def test_a_small_run_ends_in_a_page_that_claims_nothing(tmp_path: Path) -> None:
     ideal = {m["role"]: m for m in bench["oracle"]["modes"]}
     for mode in ideal.values():
         assert mode["matched"] == mode["records"] > 200, "the brokers' logs tell of every record"
-    assert results.read_manifest(Path("runs") / run["run_id"])["state"] == "finished"
+    manifest = results.read_manifest(Path("runs") / run["run_id"])
+    assert manifest["state"] == "finished"
+    told = manifest["spec"]["campaign"]
+    assert (told["name"], told["part"], told["parts"]) == ("both", 2, 2) and told["id"].endswith("Z-both")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -79,14 +80,28 @@ def test_every_system_test_is_run_once_by_the_main_job_or_beside_it() -> None:
     assert sorted(together) == sorted((root / "system_tests").rglob("*_test.py"))
 
 
-def test_report_takes_the_newest_run_of_each_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "runs_folder", lambda: tmp_path)
+def _run(folder: Path, name: str, kind: str, campaign: str = "", state: str = "finished") -> None:
+    (folder / name).mkdir()
+    told = {"kind": kind, "state": state, "spec": {"campaign": {"id": campaign} if campaign else {}}}
+    (folder / name / "manifest.json").write_text(json.dumps(told))
+
+
+def test_report_takes_the_newest_benchmark_with_all_its_parts(tmp_path: Path) -> None:
     with pytest.raises(RackspanError, match="there is no run to report on"):
-        report.newest()
-    for name in ("20260101T000000Z-outage", "20260102T000000Z-outage", "20260101T000000Z-latency"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "manifest.json").touch()
-    assert {p.name for p in report.newest()} == {"20260102T000000Z-outage", "20260101T000000Z-latency"}
+        report.newest(tmp_path)
+    for name in ("20260101T000000Z-outage", "20260102T000000Z-outage", "20260101T000000Z-soak"):
+        _run(tmp_path, name, "outage")
+    assert {p.name for p in report.newest(tmp_path)} == {"20260102T000000Z-outage", "20260101T000000Z-soak"}
+    _run(tmp_path, "20260103T000000Z-bench-quiet", "bench")
+    _run(tmp_path, "20260104T000000Z-bench-quiet", "bench")
+    (tmp_path / "20260107T000000Z-broken").mkdir()
+    (tmp_path / "20260107T000000Z-broken" / "manifest.json").write_text("{")
+    assert [p.name for p in report.newest(tmp_path)] == ["20260104T000000Z-bench-quiet"]
+    _run(tmp_path, "20260105T000000Z-bench-near", "bench", "one")
+    _run(tmp_path, "20260105T000100Z-bench-far", "bench", "one", state="failed")
+    _run(tmp_path, "20260105T000050Z-bench-near", "bench", "two")
+    _run(tmp_path, "20260106T000000Z-bench-quiet", "bench", state="running")
+    assert [p.name for p in report.newest(tmp_path)] == ["20260105T000000Z-bench-near", "20260105T000100Z-bench-far"]
 
 
 def test_what_the_analysis_refuses_is_told(tmp_path: Path) -> None:

@@ -38,12 +38,6 @@ def refusal(tmp_path: Path, **changes: Any) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("name", workload.shipped())
-def test_what_is_shipped_is_valid_and_has_enough_rounds_for_a_verdict(name: str) -> None:
-    assert workload.load(name).name == name
-    assert workload.load(name).blocks.rounds >= 6
-
-
 def test_a_workload_that_is_not_there_names_the_nearest() -> None:
     with pytest.raises(RackspanError, match="no workload 'quite'; did you mean 'quiet'"):
         workload.load("quite")

@@ -1,0 +1,113 @@
+"""Campaigns: several workloads one after the other, reported on one page. Pure data.
+
+A workload's own file is a campaign of one part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness import workload
+from harness.errors import RackspanError, usage_error
+from harness.spec import NAME
+from harness.validation import unknown, validated
+from harness.workload import Workload
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Part(_Strict):
+    """One workload of a campaign, with what is different about it here."""
+
+    workload: str = Field(description="a shipped workload, or the path of a file, from the campaign's own folder on")
+    modes: list[str] = Field(default_factory=list, description="which of its modes take part; without it all do")
+    change: dict[str, Any] = Field(
+        default_factory=dict, description="keys of the workload with other values; inside mappings the others stay"
+    )
+
+
+class _File(_Strict):
+    apiVersion: Literal["rackspan/v1"] = "rackspan/v1"
+    name: str = Field(pattern=f"^{NAME}$")
+    about: str = Field("", description="one sentence on what its parts are for")
+    parts: list[Part] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """What `rackspan bench` runs: workloads in their order, a run folder each."""
+
+    name: str
+    parts: tuple[Workload, ...]
+
+    def changed(self, *, rounds: int | None, seconds: float | None, warmup: float | None) -> Campaign:
+        """The same with other lengths in every part."""
+        parts = tuple(w.changed(rounds=rounds, seconds=seconds, warmup=warmup) for w in self.parts)
+        return replace(self, parts=parts)
+
+    def on(self, backend: str | None) -> Campaign:
+        """The same on another back end, or on those that its parts name; each must be able to do what its part needs.
+
+        Raises RackspanError (exit code 4).
+        """
+        return replace(self, parts=tuple(w.on(backend or w.cluster.backend) for w in self.parts))
+
+
+def load(name: str) -> Campaign:
+    """A shipped campaign or workload by name, or one in a file. Raises RackspanError (exit code 2)."""
+    path, data = workload.document(name)
+    if not isinstance(data, dict) or "parts" not in data:
+        only = workload.checked(data, str(path))
+        return Campaign(only.name, (only,))
+    file = validated(
+        _File,
+        data,
+        where=str(path),
+        what="campaign",
+        begin="begin with `apiVersion: rackspan/v1`, `name:` and `parts:`, as campaigns/near-far.yaml does",
+        do="correct it; harness/campaign.py says what each key means",
+    )
+    return Campaign(file.name, tuple(_part(path, number, part) for number, part in enumerate(file.parts)))
+
+
+def _part(campaign: Path, number: int, part: Part) -> Workload:
+    where = f"parts.{number} of {campaign}"
+    by_path = Path(part.workload).suffix in (".yaml", ".yml")
+    path, data = workload.document(str(campaign.parent / part.workload) if by_path else part.workload)
+    if isinstance(data, dict) and "parts" in data:
+        raise usage_error(
+            f"{where} is not valid", seen=f"{path.name} is a campaign itself", do="name the workloads that it names"
+        )
+    base = workload.checked(data, str(path))  # says what is wrong with the file itself before any change
+    assert isinstance(data, dict)
+    named = _chosen(where, part.modes, data["modes"]) if part.modes else data["modes"]
+    try:
+        return workload.checked(merged({**data, "modes": named}, part.change), where)
+    except RackspanError as e:
+        raise usage_error(e.what, seen=e.seen, do=f"correct what the part changes of workload {base.name}") from e
+
+
+def _chosen(where: str, wanted: list[str], modes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    names = [m["name"] for m in modes]
+    for name in wanted:
+        if name not in names:
+            raise usage_error(
+                f"{where} is not valid", seen=f"modes: {unknown(name, names, 'mode')}", do="name some of them"
+            )
+    return [m for m in modes if m["name"] in wanted]
+
+
+def merged(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with the values of `change`; mappings on both sides are merged in the same way."""
+    out = dict(base)
+    for key, value in change.items():
+        both = isinstance(value, dict) and isinstance(out.get(key), dict)
+        out[key] = merged(out[key], value) if both else value
+    return out

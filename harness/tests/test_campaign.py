@@ -1,0 +1,86 @@
+"""Campaign files: which workloads they run, what a part may change, what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from harness import campaign, workload
+from harness.errors import RackspanError
+from harness.home import project_root
+from harness.tests.test_workload import GOOD
+
+
+def made(folder: Path, *parts: dict[str, Any], **more: Any) -> str:
+    (folder / "mine.yaml").write_text(yaml.safe_dump(GOOD))
+    file = folder / "campaign.yaml"
+    file.write_text(yaml.safe_dump({"name": "several", "parts": list(parts), **more}))
+    return str(file)
+
+
+@pytest.mark.parametrize("name", workload.shipped())
+def test_what_is_shipped_is_valid_by_name_and_by_path_and_carries_a_verdict(name: str) -> None:
+    found = campaign.load(name)
+    assert found.name == name and found == campaign.load(str(project_root() / "campaigns" / f"{name}.yaml"))
+    assert all(part.blocks.rounds >= 6 for part in found.parts)
+
+
+def test_near_and_far_racks_a_hanging_follower_and_a_lost_rack_in_one_campaign() -> None:
+    parts = {part.name: part for part in campaign.load("near-far").parts}
+    assert parts["racks-2ms"].rtt_ms() == {"b": 2, "c": 2}
+    assert parts["unequal-racks"].rtt_ms() == {"b": 2, "c": 20}
+    faults = {part.fault.how: part for part in parts.values() if part.fault is not None}
+    assert set(faults) == {"pause", "kill"} and faults["kill"].fault.target == "rack:c"  # type: ignore[union-attr]
+    frozen = faults["pause"]
+    assert frozen.load.rate * frozen.blocks.seconds * frozen.blocks.rounds >= 100_000, "a p99.9 needs as many"
+    assert {part.cluster.backend for part in parts.values()} == {"netns"}
+
+
+def test_a_part_changes_what_it_names_and_nothing_else(tmp_path: Path) -> None:
+    change = {"load": {"rate": 7}, "topic": {"settings": {"x.y": 1}}, "fault": None}
+    (part,) = campaign.load(made(tmp_path, {"workload": "mine.yaml", "change": change})).parts
+    assert (part.load.rate, part.load.size, part.fault) == (7, 200, None)
+    assert part.topic.settings == {"min.insync.racks": "2", "x.y": "1"} and part.topic.partitions == 3
+
+
+def test_modes_of_a_part_are_chosen_by_name() -> None:
+    killed = next(p for p in campaign.load("near-far").parts if p.name == "rack-killed")
+    assert [m.name for m in killed.modes] == ["minisr", "all"]
+
+
+def test_lengths_and_back_end_go_to_every_part(tmp_path: Path) -> None:
+    found = campaign.load(made(tmp_path, {"workload": "quiet"}, {"workload": "mine.yaml"}))
+    short = found.changed(rounds=2, seconds=3, warmup=1).on("netns")
+    assert [(p.blocks.rounds, p.blocks.seconds, p.blocks.warmup) for p in short.parts] == [(2, 3, 1)] * 2
+    assert [p.cluster.backend for p in short.parts] == ["netns"] * 2
+    with pytest.raises(RackspanError, match="unequal-racks cannot run on the back end local") as caught:
+        campaign.load(made(tmp_path, {"workload": "quiet"}, {"workload": "unequal-racks"})).on("local")
+    assert caught.value.code == 4
+
+
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [
+        ({"workload": "quite"}, "no workload 'quite'; did you mean 'quiet'?"),
+        ({"workload": "quite.yaml"}, "No such file"),
+        ({"workload": "quiet", "mods": []}, "parts.0: no key 'mods'; did you mean 'modes'?"),
+        ({"workload": "quiet", "modes": ["al"]}, "modes: no mode 'al'; did you mean 'all'?"),
+        ({"workload": "quiet", "modes": ["all", "one"]}, "exactly one must have the role 'candidate', not 0"),
+        ({"workload": "quiet", "change": {"laod": {}}}, "no key 'laod'; did you mean 'load'?"),
+        ({"workload": "quiet", "change": {"load": {"rate": 0}}}, "load.rate: Input should be greater than 0"),
+        ({"workload": "near-far"}, "near-far.yaml is a campaign itself"),
+    ],
+)
+def test_refusals_say_what_is_wrong(tmp_path: Path, part: dict[str, Any], told: str) -> None:
+    file = made(tmp_path, part)
+    with pytest.raises(RackspanError) as caught:
+        campaign.load(file)
+    assert caught.value.code == 2 and told in str(caught.value)
+
+
+def test_a_campaign_needs_a_part(tmp_path: Path) -> None:
+    with pytest.raises(RackspanError, match="parts: List should have at least 1 item"):
+        campaign.load(made(tmp_path))
