@@ -81,14 +81,18 @@ def loss(
 @fault.command("slow")
 def slow(
     targets: TargetsArgument,
-    by: Annotated[str, typer.Option(help="How much longer round trips to other racks and to clients take.")] = "100ms",
+    by: Annotated[str, typer.Option(help="How much longer round trips to other racks and to clients take.")] = "",
+    bandwidth: Annotated[str, typer.Option(help="The most that passes each way, as 10mbit.")] = "",
     cluster: ClusterOption = None,
 ) -> None:
-    """Make nodes slow to reach."""
+    """Make nodes slow to reach: round trips 100ms longer, unless said otherwise."""
     here = chosen(cluster)
     links = here.links
     for node in here.select(targets):
-        links.slow(node.name, by)
+        if bandwidth:
+            links.narrow(node.name, bandwidth)
+        if by or not bandwidth:
+            links.slow(node.name, by or "100ms")
     _show_active(here)
 
 

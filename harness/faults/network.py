@@ -64,6 +64,19 @@ def slowed(cluster: KafkaCluster, node: str, rtt: str, *, events: Events | None 
         yield name
 
 
+@contextmanager
+def narrowed(cluster: KafkaCluster, node: str, bandwidth: str, *, events: Events | None = None) -> Iterator[str]:
+    """No more than that, as "10mbit", passes to a node and as much from it for the time of a block, which gets its
+    name.
+    """
+    links = cluster.links
+    (chosen,), data = told(cluster, node)
+    name = chosen.name
+    begin, heal = (lambda: links.narrow(name, bandwidth)), (lambda: links.widen(name))
+    with fault(f"narrowed {node}", begin, heal, events, data | {"bandwidth": bandwidth}):
+        yield name
+
+
 def delay(
     cluster: KafkaCluster,
     one: str,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from harness.errors import RackspanError, environment_error, usage_error
 from harness.files import write_aside
 from harness.home import locked_wait
-from harness.net.links import At, Link, LinkState, Pair, SlowHost, around, milliseconds, pair_of, resolve
+from harness.net.links import At, Link, LinkState, Pair, SlowHost, around, bits, milliseconds, pair_of, resolve
 from harness.topology import Node, Plan
 from harness.wait import Pending, wait_for
 
@@ -143,6 +143,23 @@ class Links:
         name = self._plan.node(node).name
         self._change(lambda s: s.slow.pop(name, None))
 
+    def narrow(self, node: str, bandwidth: str) -> None:
+        """No more than that passes to a node, and as much from it, whoever is at the other end, as "10mbit".
+
+        Raises RackspanError.
+        """
+        name = self._plan.node(node).name
+        try:
+            bits(bandwidth)
+        except ValueError as e:
+            raise usage_error(f"cannot limit {node}", seen=str(e), do="give a bandwidth as 10mbit") from e
+        self._change(lambda s: s.narrow.update({name: bandwidth}))
+
+    def widen(self, node: str) -> None:
+        """Undoes `narrow`; a node that is not limited is success. Raises RackspanError."""
+        name = self._plan.node(node).name
+        self._change(lambda s: s.narrow.pop(name, None))
+
     def unplug(self, node: str) -> None:
         """Takes a node off the network altogether, also from the driver's sight. Raises RackspanError."""
         name = self._plan.node(node).name
@@ -165,6 +182,7 @@ class Links:
 
         def whole(state: LinkState) -> None:
             state.cuts, state.severed, state.slow, state.unplugged, state.links = [], {}, {}, [], declared
+            state.narrow = {}
 
         self._change(whole)
 
@@ -174,6 +192,7 @@ class Links:
         words = [f"{node} is off the network" for node in state.unplugged]
         words += [f"{node} is cut off from other racks" for node in state.severed]
         words += [f"{node} is slower by {host.rtt}" for node, host in state.slow.items()]
+        words += [f"{node} has {bandwidth} each way" for node, bandwidth in state.narrow.items()]
         for one, other in state.pairs():
             cuts = [pair for pair in ((one, other), (other, one)) if pair in state.cuts]
             if cuts:

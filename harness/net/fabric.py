@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pyroute2 import IPRoute
 
-from harness.net.links import interface
+from harness.net.links import bits, interface
 from harness.net.namespaces import CLONE_NEWNET, become_capable, capable, setns, unshare
 from harness.topology import Plan
 
 GATEWAY = 254
+_BURST, _QUEUED_MS = 65_536, 200  # bytes that pass at once; how long packets wait before they are lost
+_ROOT = 0xFFFFFFFF  # of what shapes an interface
 _RTO_MAX = "/proc/sys/net/ipv4/tcp_rto_max_ms"  # since Linux 6.15
 
 
@@ -128,3 +130,24 @@ def plug(plan: Plan, unplugged: set[str]) -> None:
         for node in plan.nodes:
             state = "down" if node.name in unplugged else "up"
             router.link("set", index=_index(router, port_of(plan, node.name)), state=state)
+
+
+def shape(plan: Plan, networks: Mapping[str, int], narrow: Mapping[str, str]) -> None:
+    """Limits the cables of these nodes to a bandwidth each way, and no others. Raises OSError."""
+    for node in plan.nodes:
+        rate = bits(narrow[node.name]) if node.name in narrow else None
+        with IPRoute() as router:
+            _limit(router, port_of(plan, node.name), rate)
+        with _inside(networks[node.name]), IPRoute() as host:
+            _limit(host, "eth0", rate)
+
+
+def _limit(routes: IPRoute, name: str, rate: int | None) -> None:
+    """What goes out of an interface; None: all that can."""
+    index = _index(routes, name)
+    there = [q for q in routes.get_qdiscs(index=index) if q.get_attr("TCA_KIND") == "tbf"]
+    if rate is not None:
+        latency = f"{_QUEUED_MS}ms"
+        routes.tc("replace", "tbf", index, 0x10000, rate=f"{rate}bit", latency=latency, burst=_BURST)
+    elif there:
+        routes.tc("del", index=index, parent=_ROOT)

@@ -33,10 +33,12 @@ from harness.topology import Plan, plan
 class Keeper:
     """Queues of delayed packets and the packet filter that feeds them."""
 
-    def __init__(self, folder: Path, lifeline: int | None, cluster: Plan) -> None:
+    def __init__(self, folder: Path, lifeline: int | None, cluster: Plan, networks: dict[str, int]) -> None:
         self.folder = folder
         self.lifeline = lifeline
         self.plan = cluster
+        self.networks = networks
+        self.narrow: dict[str, str] = {}
         self.queues = DelayQueues()
         self.filter = PacketFilter(folder / "links.rules")
         self.rules = ""
@@ -75,6 +77,9 @@ class Keeper:
         for number, delay, jitter, loss in queues(state):
             self.queues.set(number, delay, jitter, loss)
         fabric.plug(self.plan, set(state.unplugged))
+        if state.narrow != self.narrow:
+            fabric.shape(self.plan, self.networks, state.narrow)
+            self.narrow = state.narrow
         wanted = rules(state)
         if wanted == self.rules:
             self._answer("")
@@ -112,7 +117,7 @@ def main() -> int:
     try:
         cluster = plan(state.spec, state.block)
         networks = fabric.build(cluster)
-        keeper = Keeper(folder, lifeline, cluster)
+        keeper = Keeper(folder, lifeline, cluster, networks)
     except RackspanError as e:
         print(e.brief, file=sys.stderr)
         return 1

@@ -12,6 +12,7 @@ DEFAULT = "default"
 MAX_RACKS = 30  # a queue a pair: 435 of them
 MAX_MS = 10_000.0
 _UNITS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
+_BITS = {"kbit": 1_000, "mbit": 1_000_000, "gbit": 1_000_000_000}
 
 Pair = tuple[str, str]
 
@@ -80,8 +81,9 @@ class SlowHost(At):
 
 class LinkState(BaseModel):
     """All links of a cluster at one moment: links by pair (`a-b`, in the order of the racks), directed cuts, nodes
-    that are cut off from other racks, slow ones, and nodes whose cable is out. `version` grows with each change;
-    `early_ns` is how early packets are let go, to make up for a machine that wakes late.
+    that are cut off from other racks, slow ones, bandwidth by node where it is limited, and nodes whose cable is out.
+    `version` grows with each change; `early_ns` is how early packets are let go, to make up for a machine that wakes
+    late.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -92,6 +94,7 @@ class LinkState(BaseModel):
     cuts: list[Pair] = Field(default_factory=list)
     severed: dict[str, At] = Field(default_factory=dict)
     slow: dict[str, SlowHost] = Field(default_factory=dict)
+    narrow: dict[str, str] = Field(default_factory=dict)
     unplugged: list[str] = Field(default_factory=list)
     early_ns: int = 0
 
@@ -125,6 +128,15 @@ def share(text: str) -> float:
     if match is None or float(match[1]) > 100:
         raise ValueError(f"cannot read {text!r} as a share, as in 0.5%")
     return float(match[1]) / 100
+
+
+def bits(text: str) -> int:
+    """A bandwidth with its unit in bits a second. Raises ValueError."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([kmg]bit)", text.strip())
+    value = round(float(match[1]) * _BITS[match[2]]) if match else 0
+    if match is None or not 8_000 <= value <= 100_000_000_000:
+        raise ValueError(f"cannot read {text!r} as a bandwidth with unit from 8kbit to 100gbit, as in 10mbit")
+    return value
 
 
 def pair_of(text: str, racks: Sequence[str]) -> Pair:

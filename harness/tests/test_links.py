@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import RackspanError
-from harness.net.links import At, Link, LinkState, SlowHost, milliseconds, pair_of, queues, resolve, rules, share
+from harness.net.links import At, Link, LinkState, SlowHost, bits, milliseconds, pair_of, queues, resolve, rules, share
 from harness.spec import parse
 
 RACKS = ["a", "b", "c"]
@@ -87,6 +87,13 @@ def test_a_node_is_cut_off_and_slowed_by_its_address() -> None:
     assert "queue-num 0" in found[8], "the pair itself comes behind: the first rule that fits counts"
     times = {number: delay for number, delay, _, _ in queues(state)}
     assert times == {0: 1_000_000, 6: 4_000_000, 7: 3_000_000, 8: 3_000_000}
+
+
+def test_bandwidths_have_units() -> None:
+    assert (bits("10mbit"), bits("8kbit"), bits("1.5gbit")) == (10_000_000, 8_000, 1_500_000_000)
+    for text in ("10", "10mb", "1kbit", "-1mbit", "200gbit", ""):
+        with pytest.raises(ValueError, match=f"cannot read '{text}' as a bandwidth with unit from 8kbit to 100gbit"):
+            bits(text)
 
 
 @given(pairs, st.dictionaries(st.sampled_from(["a-b", "a-c", "b-c"]), st.sampled_from(["0ms", "1ms", "9ms"])))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import socket
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +19,7 @@ from harness.backends.base import ProcessState
 from harness.cli import fault
 from harness.cluster import KafkaCluster
 from harness.errors import RackspanError
-from harness.faults.network import cut, cut_by_host, delay, slowed, staggered_cut, unplugged
+from harness.faults.network import cut, cut_by_host, delay, narrowed, slowed, staggered_cut, unplugged
 from harness.net.control import KEEPER
 from harness.net.trial import attempt
 from harness.tests.commands import rackspan
@@ -115,6 +118,33 @@ def test_hosts_are_cut_off_one_by_one_and_slowed(cluster: KafkaCluster) -> None:
     ]
 
 
+THERE_AND_BACK = """import socket, sys
+c, _ = socket.create_server((sys.argv[1], 7000)).accept()
+c.sendall(b"x" * len(c.makefile("rb").read()))"""
+
+
+def test_a_host_has_less_bandwidth(cluster: KafkaCluster) -> None:
+    """Half a megabyte there and back takes two seconds each way; a busy machine can only make that longer."""
+    node = cluster.node("c1")
+    files = {"pid_file": f"{node.host.root}/echo.pid", "output": f"{node.host.root}/echo.out"}
+    echo = node.host.start([sys.executable, "-c", THERE_AND_BACK, node.node.address], env={}, **files)
+    with narrowed(cluster, "c1", "2mbit") as name:
+        assert (name, cluster.links.faults()) == ("c1", ["c1 has 2mbit each way"])
+        times = [time.monotonic()]
+        with wait_for("it to listen", lambda: socket.create_connection((node.node.address, 7000), 5), 20) as there:
+            there.sendall(b"x" * 500_000)
+            there.shutdown(socket.SHUT_WR)
+            first = there.recv(1)  # it answers when it has everything
+            times.append(time.monotonic())
+            assert len(first + there.makefile("rb").read()) == 500_000
+        times.append(time.monotonic())
+    assert [later - earlier > 1.2 for earlier, later in itertools.pairwise(times)] == [True, True], times
+    wait_for("it to end", lambda: node.host.state(echo) is ProcessState.GONE, 20)
+    with pytest.raises(RackspanError, match="cannot limit c1\n  seen: cannot read '2' as a bandwidth with unit"):
+        cluster.links.narrow("c1", "2")
+    assert cluster.links.faults() == []
+
+
 def test_the_command_on_such_a_cluster(cluster: KafkaCluster) -> None:
     home = home_of(cluster)
     ran = rackspan("exec", "b1", "--", "sh", "-c", "echo $ADDRESS; ls /sys/class/net | wc -l; exit 7", home=home)
@@ -124,7 +154,8 @@ def test_the_command_on_such_a_cluster(cluster: KafkaCluster) -> None:
     done = rackspan("fault", "delay", "b,c", "12ms", home=home)
     assert done.returncode == 0, done.stderr
     fault.loss("b,c", "1%", "apart")  # in this process: a program's start is the longest part of each
-    fault.slow(["b1"], "30ms", "apart")
+    fault.slow(["b1"], "30ms", "10mbit", "apart")
+    fault.slow(["a1"], "", "1gbit", "apart")
     fault.cut("c", False, "10ms", "apart")
     with pytest.raises(RackspanError, match="cannot cut a,b host by host\n  seen: a pair or one way\n  do:   name one"):
         fault.cut("a,b", False, "10ms", "apart")
@@ -136,7 +167,9 @@ def test_the_command_on_such_a_cluster(cluster: KafkaCluster) -> None:
     ]
     assert [r["loss"] for r in listed["links"]] == ["0%", "0%", "1%"]
     assert {"a to b is cut", "b-c has 12ms, loss 1%, not 4ms", "b1 is slower by 30ms"} <= set(cluster.status().reasons)
-    assert "c1 is cut off from other racks" in {a["what"] for a in listed["active"]}
+    active = {a["what"] for a in listed["active"]}
+    assert {"c1 is cut off from other racks", "a1 has 1gbit each way", "b1 has 10mbit each way"} <= active
+    assert "a1 is slower" not in " ".join(active)
     healed = rackspan("fault", "heal", home=home)
     assert healed.returncode == 0 and "ended: a to b is cut" in healed.stderr
     cluster.wait_ready(seconds=60)

@@ -137,7 +137,11 @@ def soak_of(*verdicts: dict[str, object]) -> Soak:
 
 _TOTALS: dict[str, object] = {"sent": 10, "acknowledged": 8, "refused": 1, "unknown": 1, "longest_silence_ms": 2100}
 _GOOD: dict[str, object] = {"verdict": "ok", "counts": {}, "totals": _TOTALS}
-_BAD: dict[str, object] = {"verdict": "anomalies", "counts": {"lost-write": 3}, "totals": _TOTALS | {"longest_silence_ms": 50}}
+_BAD: dict[str, object] = {
+    "verdict": "anomalies",
+    "counts": {"lost-write": 3},
+    "totals": _TOTALS | {"longest_silence_ms": 50},
+}
 
 
 def test_a_soak_is_two_tables() -> None:
