@@ -172,6 +172,10 @@ class RunFolder:
         """Writes sampled high watermarks as one Parquet file."""
         return self._add("watermarks", rows, part)
 
+    def add_histograms(self, rows: pa.Table, part: str = "part") -> Path:
+        """Writes records counted by block and bucket as one Parquet file."""
+        return self._add("histograms", rows, part)
+
     def update(self, **changes: Any) -> None:
         """Replaces manifest values that are known only later, e.g. versions."""
         unknown = sorted(set(changes) - set(self.manifest))

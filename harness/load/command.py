@@ -35,7 +35,8 @@ class Produce:
     ``connections`` producers take the records in turn: a broker answers one request of a connection after the other.
     ``spread`` is round-robin, sticky (no key: the client's own choice), keyed (the key is the record's number, 8 bytes)
     or one partition number. Kafka settings that are None stay at the client's default. ``control`` lets the caller
-    write pause, resume and stop lines to stdin.
+    write pause, resume and stop lines to stdin. `histogram`: records are counted instead of kept, in windows that the
+    caller names. `consume`: the process reads the topic as well, from the end that it had before the first record.
     """
 
     producer: str
@@ -58,7 +59,14 @@ class Produce:
     stop_file: Path | None = None
     control: bool = False
     start_paused: bool = False
+    histogram: bool = False
+    consume: bool = False
     properties: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def consumed(self) -> Path:
+        """Where the records go that the process itself reads."""
+        return self.out.with_name(f"{self.out.name}.polls")
 
     def args(self) -> list[str]:
         """Arguments of the main class."""
@@ -83,6 +91,8 @@ class Produce:
             "stop-file": self.stop_file,
             "control": "stdin" if self.control else None,
             "start": "paused" if self.start_paused else None,
+            "record": "histogram" if self.histogram else None,
+            "consume": "yes" if self.consume else None,
         }
         return ["produce", *_flags(options), *_properties(self.properties)]
 

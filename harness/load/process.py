@@ -75,6 +75,18 @@ class LoadProcess:
         """Starts the schedule again; returns the status line that confirms it."""
         return self._steer("resume", "resumed", timeout)
 
+    def set_rate(self, records_per_second: float, timeout: float = 10) -> dict[str, Any]:
+        """Another rate from the next record on; returns the status line that confirms it."""
+        return self._steer(f"rate {records_per_second:.3f}", "rated", timeout)
+
+    def begin(self, window: str, timeout: float = 10) -> dict[str, Any]:
+        """Records due from now on are counted in the window of that name; returns the totals until now."""
+        return self._steer(f"begin {window}", "begun", timeout)
+
+    def end(self, timeout: float = 10) -> dict[str, Any]:
+        """Ends the window; returns the totals until now, its seconds, and p99_us and lag_p99_us so far."""
+        return self._steer("end", "ended", timeout)
+
     def kill(self) -> None:
         """SIGKILL: what was recorded so far stays in the record file."""
         self._process.kill()

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from harness.results import RunFolderError, arrow_schema
 
-_SEND_MAGIC, _READ_MAGIC = b"RKSENDS1", b"RKREADS1"
+_SEND_MAGIC, _READ_MAGIC, _COUNTS_MAGIC = b"RKSENDS1", b"RKREADS1", b"RKHISTO1"
 _SEND = np.dtype(
     [
         ("due", "<i8"),
@@ -29,7 +29,7 @@ _READ = np.dtype(
         ("seq", "<i8"),
         ("due", "<i8"),
         ("partition", "<i4"),
-        ("unused", "<i4"),
+        ("leader_epoch", "<i4"),
         ("producer", "S32"),
     ]
 )
@@ -66,35 +66,79 @@ def read_acks(path: Path) -> pa.Table:
 
 def read_reads(path: Path) -> pa.Table:
     """Reads rows of one read-back file; a last entry cut short is left out."""
-    raw = _load(path, _READ_MAGIC, _READ)
-    header = int.from_bytes(raw[12:16], "little")
-    epoch, mono = (int(v) for v in np.frombuffer(raw, "<i8", 2, 16))
-    entries = np.frombuffer(raw, _READ, (len(raw) - header) // _READ.itemsize, header)
+    topic, entries, shift = _reads(path)
     columns = {
-        "topic": _constant(_text(raw[40:header]), len(entries)),
+        "topic": _constant(topic, len(entries)),
         "partition": entries["partition"],
         "offset": entries["offset"],
         "producer": pa.array(entries["producer"].astype("U32")),
         "seq": entries["seq"],
         "timestamp_ms": entries["timestamp_ms"],
-        "read_ns": entries["read"] + (epoch - mono),
+        "read_ns": entries["read"] + shift,
     }
     return _table("reads", columns)
 
 
+def read_polls(path: Path, consumer: str) -> pa.Table:
+    """Polls rows of what a client consumed itself; a last entry cut short is left out."""
+    topic, entries, shift = _reads(path)
+    columns = {
+        "consumer": _constant(consumer, len(entries)),
+        "number": np.arange(len(entries), dtype=np.int64),
+        "topic": _constant(topic, len(entries)),
+        "partition": entries["partition"],
+        "offset": entries["offset"],
+        "leader_epoch": entries["leader_epoch"],
+        "producer": pa.array(entries["producer"].astype("U32")),
+        "seq": entries["seq"],
+        "read_ns": entries["read"] + shift,
+    }
+    return _table("polls", columns)
+
+
+def read_histograms(path: Path) -> pa.Table:
+    """Histogram rows of what a client counted; windows are named BLOCK/PART. A last line cut short is left out."""
+    magic, _, rest = _bytes(path).partition(b",")
+    if magic != _COUNTS_MAGIC:
+        raise _foreign(path, f"start {magic[:8]!r}, wanted {_COUNTS_MAGIC!r}")
+    producer, *lines = rest.decode().split("\n")
+    rows = []
+    for line in lines[:-1]:  # behind the last end of line there is nothing, or a line cut short
+        window, measure, result, cause, low, width, records = line.split(",")
+        block, _, part = window.partition("/")
+        where = {"block": int(block), "part": part, "producer": producer, "measure": measure}
+        counted = {"low_us": int(low), "width_us": int(width), "records": int(records)}
+        rows.append({**where, "result": result, "cause": cause, **counted})
+    return pa.Table.from_pylist(rows, arrow_schema("histograms"))
+
+
+def _reads(path: Path) -> tuple[str, np.ndarray, int]:
+    """Topic, entries, and what makes epoch times of monotonic ones."""
+    raw = _load(path, _READ_MAGIC, _READ)
+    header = int.from_bytes(raw[12:16], "little")
+    epoch, mono = (int(v) for v in np.frombuffer(raw, "<i8", 2, 16))
+    entries = np.frombuffer(raw, _READ, (len(raw) - header) // _READ.itemsize, header)
+    return _text(raw[40:header]), entries, epoch - mono
+
+
 def _load(path: Path, magic: bytes, dtype: np.dtype[np.void]) -> bytes:
-    try:
-        raw = path.read_bytes()
-    except OSError as e:
-        raise RunFolderError(f"cannot read record file {path}", seen=str(e), do="start the load client first") from e
+    raw = _bytes(path)
     size = int.from_bytes(raw[8:12], "little")
     if raw[:8] != magic or size != dtype.itemsize:
-        raise RunFolderError(
-            f"cannot read record file {path}",
-            seen=f"start {raw[:8]!r} and records of {size} bytes, wanted {magic!r} and {dtype.itemsize}",
-            do="use the load client of this checkout",
-        )
+        seen = f"start {raw[:8]!r} and records of {size} bytes, wanted {magic!r} and {dtype.itemsize}"
+        raise _foreign(path, seen)
     return raw
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as e:
+        raise RunFolderError(f"cannot read record file {path}", seen=str(e), do="start the load client first") from e
+
+
+def _foreign(path: Path, seen: str) -> RunFolderError:
+    return RunFolderError(f"cannot read record file {path}", seen=seen, do="use the load client of this checkout")
 
 
 def _text(raw: bytes) -> str:

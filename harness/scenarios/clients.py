@@ -13,7 +13,7 @@ from typing import Any
 from harness.cluster import KafkaCluster
 from harness.load.command import Produce, Read, java_command, load_jar
 from harness.load.process import LoadProcess
-from harness.load.records import read_acks, read_reads
+from harness.load.records import read_acks, read_histograms, read_polls, read_reads
 from harness.node import KafkaNode
 from harness.results import RunFolder
 
@@ -33,6 +33,7 @@ class Clients:
         self._folder = folder
         self._stack = stack
         self._running: dict[str, LoadProcess] = {}
+        self._asked: dict[str, Produce] = {}
 
     def start(
         self,
@@ -54,6 +55,7 @@ class Clients:
         process = LoadProcess(command, self._run.logs / f"{produce.producer}.log", nice=nice)
         self._stack.enter_context(process)
         self._running[produce.producer] = process
+        self._asked[produce.producer] = spec
         line = process.wait_line("started", 60)
         self._run.event("note", "producer", "point", {**line, "cluster": cluster.name})
         return process
@@ -64,10 +66,13 @@ class Clients:
 
     def file(self) -> None:
         """Puts what the producers recorded into the run folder."""
-        for name in self._running:
-            records = self._folder / f"{name}.bin"
-            if records.exists():
-                self._run.add_acks(read_acks(records), name)
+        for name, asked in self._asked.items():
+            if asked.out.exists() and asked.histogram:
+                self._run.add_histograms(read_histograms(asked.out), name)
+            elif asked.out.exists():
+                self._run.add_acks(read_acks(asked.out), name)
+            if asked.consumed.exists():
+                self._run.add_polls(read_polls(asked.consumed, name), name)
 
     def read_back(self, topic: str, cluster: KafkaCluster) -> int:
         """Reads the topic to its end, files the rows with the note that makes them count, returns their number."""

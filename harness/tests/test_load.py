@@ -15,7 +15,7 @@ from kafka.partitioner.default import murmur2
 
 from harness.load.command import Copy, Produce, Read, java_command
 from harness.load.process import LoadClientError, LoadProcess
-from harness.load.records import read_acks, read_reads
+from harness.load.records import read_acks, read_histograms, read_polls, read_reads
 from harness.results import RunFolder, RunFolderError
 from harness.tests.load_broker import JAR, LIBS, MISSING, Broker, stock_broker
 
@@ -193,6 +193,85 @@ def test_a_stop_file_ends_the_client(broker: Broker, tmp_path: Path) -> None:
         assert running.finish(20)["stopped_by"] == "stop file"
 
 
+def test_a_process_consumes_what_it_sends_and_one_clock_tells_how_long_it_took(broker: Broker, tmp_path: Path) -> None:
+    topic = broker.topic("consumed", 2)
+    produce(broker, tmp_path, topic, rate=100, duration=0.5)  # of before: not to be seen
+    (tmp_path / "sends.bin").unlink()
+    summary, acks = produce(broker, tmp_path, topic, rate=200, duration=1, consume=True)
+    polls = read_polls(tmp_path / "sends.bin.polls", "p1")
+    assert summary["consumed"] == polls.num_rows == 200
+    seen = {row["seq"]: row for row in polls.to_pylist()}
+    for sent in acks.to_pylist():
+        row = seen[sent["seq"]]
+        assert (row["consumer"], row["producer"], row["topic"]) == ("p1", "p1", topic)
+        assert (row["partition"], row["offset"]) == (sent["partition"], sent["offset"])
+        assert row["read_ns"] > sent["sent_ns"] >= sent["due_ns"]
+    run = RunFolder.create(tmp_path / "runs", "x")
+    run.add_polls(polls)
+
+
+def test_counts_stand_for_the_records_due_in_their_window(broker: Broker, tmp_path: Path) -> None:
+    topic = broker.topic("counted")
+    spec = Produce("p1", broker.bootstrap, topic, tmp_path / "counts", 100, histogram=True, consume=True, control=True)
+    with client(spec, tmp_path) as running:
+        running.wait_line("second", 20)  # outside of every window
+        begun = running.begin("7/quiet")
+        running.wait_line("second", 20, len(running.lines) + 1)
+        ended = running.end()
+        running.set_rate(1000)
+        running.wait_line("second", 20, len(running.lines))
+        running.begin("8/fault")
+        running.wait_line("second", 20, len(running.lines) + 1)
+        broker.pause()
+        try:
+            running.wait_line("second", 20, len(running.lines) + 1)
+            last = running.end()
+        finally:
+            broker.resume()
+        summary = running.drain(60)
+    rows = read_histograms(spec.out).to_pylist()
+
+    def total(block: int, measure: str) -> int:
+        return sum(r["records"] for r in rows if (r["block"], r["measure"]) == (block, measure))
+
+    assert summary["errors"] == {} and summary["unanswered"] == 0 and summary["consumed"] == summary["sent"]
+    for block, line, rate in ((7, ended, 100), (8, last, 1000)):
+        assert total(block, "latency") == total(block, "send_lag") == total(block, "end_to_end")
+        assert abs(total(block, "latency") - line["seconds"] * rate) <= 2, "those due, however late they were sent"
+    assert ended["acked"] - begun["acked"] > 50 and ended["window"] == "7/quiet"
+    slow = sum(r["records"] for r in rows if r["block"] == 8 and r["measure"] == "latency" and r["low_us"] > 500_000)
+    assert slow > 100, "a broker that hangs shows in all records that were due meanwhile"
+    assert {(r["part"], r["producer"], r["result"]) for r in rows if r["measure"] == "latency"} == {
+        ("quiet", "p1", "OK"),
+        ("fault", "p1", "OK"),
+    }
+    assert all(r["width_us"] == 1 or r["width_us"] * 1000 <= r["low_us"] for r in rows)
+    run = RunFolder.create(tmp_path / "runs", "x")
+    run.add_histograms(read_histograms(spec.out))
+
+
+def test_what_has_no_answer_is_counted_too(broker: Broker, tmp_path: Path) -> None:
+    topic = broker.topic("uncounted", config={"max.message.bytes": "100"})
+    spec = Produce("p1", broker.bootstrap, topic, tmp_path / "c", 50, retries=0, histogram=True, control=True)
+    with client(spec, tmp_path) as running:
+        running.begin("0/quiet")
+        running.wait_line("second", 20, len(running.lines) + 1)
+        running.end()
+        running.wait_line("second", 20, len(running.lines) + 1)
+        broker.pause()
+        try:
+            running.begin("1/quiet")
+            running.wait_line("second", 20, len(running.lines) + 1)
+            for window in ("2/quiet", "3/quiet"):
+                running.begin(window)
+        finally:
+            broker.resume()
+        running.drain(60)
+    rows = read_histograms(spec.out).to_pylist()
+    ends = {(r["block"], r["result"]) for r in rows if r["measure"] == "latency" and r["block"] < 2}
+    assert ends == {(0, "MESSAGE_TOO_LARGE"), (1, "")}, "two windows later nothing is waited for any more"
+
+
 def test_records_of_others_are_read_as_not_ours(broker: Broker, tmp_path: Path) -> None:
     topic = broker.topic("foreign")
     other = Producer({"bootstrap.servers": broker.bootstrap})
@@ -271,6 +350,10 @@ def test_a_missing_topic_is_named_with_what_to_do(broker: Broker, tmp_path: Path
         (["produce", "--producer", "p", "--spread", "odd"], "bad --spread: saw 'odd'; give round-robin"),
         (["produce", "--producer", "p", "--topic", "t", "--out", "f", "--rate", "-1"], "bad --rate: saw '-1'"),
         (["copy", "--job", "x" * 32], "bad --job: saw 'xxxx"),
+        (
+            ["produce", "--producer", "p", "--topic", "t", "--out", "f", "--record", "some"],
+            "bad --record: saw 'some'; give records or histogram",
+        ),
         (["read", "--topic", "t"], "missing option: --bootstrap was not given; add it"),
     ],
 )
@@ -284,3 +367,5 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.bin").write_bytes(b"something else entirely")
     with pytest.raises(RunFolderError, match=r"cannot read record file[\s\S]*wanted b'RKSENDS1'"):
         read_acks(tmp_path / "x.bin")
+    with pytest.raises(RunFolderError, match=r"cannot read record file[\s\S]*wanted b'RKHISTO1'"):
+        read_histograms(tmp_path / "x.bin")

@@ -24,6 +24,10 @@ record Clock(long anchorEpochNs, long anchorMonoNs) {
         return clock;
     }
 
+    long mono(long epochNs) {
+        return anchorMonoNs + (epochNs - anchorEpochNs);
+    }
+
     long epoch(long monoNs) {
         return anchorEpochNs + (monoNs - anchorMonoNs);
     }

@@ -6,8 +6,12 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.function.Predicate;
 
-/** What the outside asks for: pause and resume lines on stdin, a stop line, its end, a stop file, or SIGTERM. */
+/**
+ * What the outside asks for: pause and resume lines on stdin, a stop line, its end, a stop file, or SIGTERM. Other lines go
+ * to whoever reads stdin through this.
+ */
 final class Control {
 
     private volatile boolean stopped;
@@ -44,20 +48,30 @@ final class Control {
     }
 
     void readStdin() {
-        Thread reader = new Thread(this::commands, "control");
+        readStdin(line -> false);
+    }
+
+    /** {@code others} says whether it knows a line that is none of the above. */
+    void readStdin(Predicate<String> others) {
+        Thread reader = new Thread(() -> commands(others), "control");
         reader.setDaemon(true);
         reader.start();
     }
 
-    private void commands() {
+    private void commands(Predicate<String> others) {
         try (BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
             for (String line = in.readLine(); line != null; line = in.readLine()) {
                 switch (line.trim()) {
                     case "pause" -> paused = true;
                     case "resume" -> paused = false;
                     case "stop" -> stop("stop line");
-                    default -> System.err.println("unknown control line: saw '" + line
-                        + "'; write pause, resume or stop");
+                    default -> {
+                        if (!others.test(line.trim())) {
+                            System.err.println("unknown control line: saw '" + line
+                                + "'; write pause, resume or stop, and where records are sent also rate N; begin NAME"
+                                + " and end where they are counted");
+                        }
+                    }
                 }
             }
         } catch (IOException e) {

@@ -40,6 +40,12 @@ final class Counters {
         return sent.get();
     }
 
+    /** Records acknowledged so far. */
+    long acked() {
+        LongAdder found = results.get(ErrorNames.OK);
+        return found == null ? 0 : found.sum();
+    }
+
     /** Counts since the start, by result; a cause is written behind a slash, e.g. TIMEOUT/NOT_ENOUGH_RACKS. */
     Map<String, Object> totals() {
         Map<String, Object> out = new LinkedHashMap<>();

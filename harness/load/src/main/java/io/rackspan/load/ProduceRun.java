@@ -31,37 +31,89 @@ final class ProduceRun {
     private final Control control;
     private final CountDownLatch finished = new CountDownLatch(1);
     private volatile boolean closing;
+    private volatile double rate;
+    private Histograms histograms;
 
     ProduceRun(ProduceSettings settings) {
         this.settings = settings;
+        this.rate = settings.rate();
         this.control = new Control(settings.startPaused());
     }
 
     int run() throws IOException {
         Runtime.getRuntime().addShutdownHook(new Thread(this::terminated, "terminated"));
-        long capacity = (long) Math.ceil(settings.rate() * settings.duration());
-        try (SendLog log = new SendLog(settings.out(), settings.producer(), settings.topic(), clock, capacity);
+        try (Recording log = recording();
              Connections producers = new Connections(settings.kafka(), settings.connections())) {
             int partitions = awaitPartitions(producers);
             if (partitions == 0) {
                 return LoadMain.TIMED_OUT;
             }
-            if (settings.control()) {
-                control.readStdin();
+            try (ReadLog reads = settings.consume() && histograms == null
+                     ? new ReadLog(settings.consumed(), settings.topic(), clock) : null;
+                 Tail tail = settings.consume() ? new Tail(settings, partitions, sink(reads)).started() : null) {
+                if (settings.control()) {
+                    control.readStdin(this::command);
+                }
+                started(partitions);
+                ScheduledExecutorService ticker = Executors.newSingleThreadScheduledExecutor();
+                ticker.scheduleAtFixedRate(() -> tick(producers), 1, 1, TimeUnit.SECONDS);
+                long records = sendAll(producers, log, partitions);
+                closing = true;
+                long closeNs = (long) (settings.closeSeconds() * 1e9);
+                producers.close(Duration.ofNanos(closeNs));
+                long consumed = tail == null ? 0 : tail.await(counters.acked(), closeNs);
+                ticker.shutdownNow();
+                log.finish(records);
+                summary(producers, consumed);
             }
-            started(partitions);
-            ScheduledExecutorService ticker = Executors.newSingleThreadScheduledExecutor();
-            ticker.scheduleAtFixedRate(() -> tick(producers), 1, 1, TimeUnit.SECONDS);
-            long records = sendAll(producers, log, partitions);
-            closing = true;
-            producers.close(Duration.ofMillis((long) (settings.closeSeconds() * 1000)));
-            ticker.shutdownNow();
-            log.finish(records);
-            summary(producers);
             return LoadMain.OK;
         } finally {
             finished.countDown();
         }
+    }
+
+    private Recording recording() throws IOException {
+        long capacity = (long) Math.ceil(settings.rate() * settings.duration());
+        if (!settings.histogram()) {
+            return new SendLog(settings.out(), settings.producer(), settings.topic(), clock, capacity);
+        }
+        histograms = new Histograms(settings.out(), settings.producer(), capacity);
+        return histograms;
+    }
+
+    private Tail.Sink sink(ReadLog reads) {
+        if (reads != null) {
+            return reads::add;
+        }
+        return (record, payload, readNs) -> histograms.read(clock.mono(payload.dueEpochNs()), readNs);
+    }
+
+    /** Lines that only a producing run knows. */
+    private boolean command(String line) {
+        try {
+            if (line.matches("rate \\d+(\\.\\d+)?") && Double.parseDouble(line.substring(5)) > 0) {
+                rate = Double.parseDouble(line.substring(5));
+                mark("rated", Map.of("rate", rate));
+            } else if (histograms != null && line.matches("begin [\\w/-]{1,64}")) {
+                histograms.begin(line.substring(6));
+                mark("begun", Map.of());
+            } else if (histograms != null && line.equals("end")) {
+                mark("ended", histograms.end());
+            } else {
+                return false;
+            }
+        } catch (IOException e) {
+            System.err.println("the counts cannot be written: " + e + "; see the disk of " + settings.out());
+            control.stop("counts not written");
+        }
+        return true;
+    }
+
+    private void mark(String name, Map<String, Object> more) {
+        Map<String, Object> line = event(name);
+        line.putAll(counters.totals());
+        line.putAll(more);
+        Json.print(line);
     }
 
     /** SIGTERM: stop sending, then hold the exit back until everything is written. */
@@ -108,7 +160,7 @@ final class ProduceRun {
         return 0;
     }
 
-    private long sendAll(Connections producers, SendLog log, int partitions) {
+    private long sendAll(Connections producers, Recording log, int partitions) {
         Schedule schedule = new Schedule(settings.rate());
         byte[] template = Payload.template(settings.producer(), settings.size());
         long seq = 0;
@@ -126,6 +178,9 @@ final class ProduceRun {
                 schedule.begin(System.nanoTime(), seq);
                 state("resumed", seq);
                 running = true;
+            }
+            if (rate != schedule.rate()) {
+                schedule.rate(rate, System.nanoTime(), seq);
             }
             long due = schedule.due(seq);
             long now = System.nanoTime();
@@ -152,30 +207,30 @@ final class ProduceRun {
         return settings.spread().equals("keyed") ? ByteBuffer.allocate(Long.BYTES).putLong(seq).array() : null;
     }
 
-    private void send(KafkaProducer<byte[], byte[]> producer, SendLog log, long seq, long due, long now,
+    private void send(KafkaProducer<byte[], byte[]> producer, Recording log, long seq, long due, long now,
                       Integer partition, byte[] template) {
-        log.sent(seq, due, now);
+        Recording.Answer answer = log.sent(seq, due, now);
         counters.sent(now - due);
         byte[] value = Payload.fill(template, clock.epoch(due), seq);
-        Callback callback = (metadata, error) -> answered(log, seq, due, partition, metadata, error);
+        Callback callback = (metadata, error) -> answered(answer, due, partition, metadata, error);
         try {
             producer.send(new ProducerRecord<>(settings.topic(), partition, key(seq), value), callback);
         } catch (KafkaException e) {
             // Some failures are thrown and others go to the callback; each record is counted once.
-            if (!log.answered(seq)) {
-                answered(log, seq, due, partition, null, e);
+            if (!answer.known()) {
+                answered(answer, due, partition, null, e);
             }
         }
     }
 
-    private void answered(SendLog log, long seq, long due, Integer partition, RecordMetadata metadata, Exception error) {
+    private void answered(Recording.Answer answer, long due, Integer partition, RecordMetadata metadata, Exception error) {
         long now = System.nanoTime();
         String result = ErrorNames.of(error, closing);
         String cause = ErrorNames.cause(error);
         boolean known = error == null && metadata != null;
         long offset = known && metadata.hasOffset() ? metadata.offset() : -1;
         int where = known ? metadata.partition() : partition == null ? -1 : partition;
-        log.done(seq, now, where, offset, result, cause);
+        answer.done(now, where, offset, result, cause);
         counters.done(result, cause, now - due);
     }
 
@@ -216,9 +271,10 @@ final class ProduceRun {
         Json.print(line);
     }
 
-    private void summary(Connections producers) {
+    private void summary(Connections producers, long consumed) {
         Map<String, Object> line = event("summary");
         line.put("stopped_by", control.reason());
+        line.put("consumed", consumed);
         line.putAll(counters.totals());
         line.put("metrics", producers.metrics());
         Json.print(line);

@@ -5,20 +5,26 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Properties;
 import java.util.Set;
 
 /** What one producing run shall do. Times are seconds unless the name says otherwise. */
 record ProduceSettings(String producer, String topic, Path out, Path stopFile, double rate, double duration, int size,
                        int connections, String spread, double readySeconds, double closeSeconds, boolean control,
-                       boolean startPaused, Properties kafka) {
+                       boolean startPaused, boolean histogram, boolean consume, Properties kafka) {
 
     static final int MAX_PRODUCER_NAME = 31;
     private static final int MAX_CONNECTIONS = 100;
     private static final int DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
     private static final Set<String> KNOWN = Set.of("bootstrap", "topic", "producer", "out", "stop-file", "rate",
-        "duration", "size", "connections", "spread", "ready-seconds", "close-seconds", "control", "start", "acks",
+        "duration", "size", "connections", "spread", "ready-seconds", "close-seconds", "control", "start", "acks", "record", "consume",
         "linger-ms", "retries", "delivery-timeout-ms", "request-timeout-ms", "idempotence");
+
+    /** Where the records go that the process itself consumes, unless they are counted. */
+    Path consumed() {
+        return out.resolveSibling(out.getFileName() + ".polls");
+    }
 
     static ProduceSettings parse(String[] args) {
         Options options = new Options(args, KNOWN);
@@ -43,12 +49,21 @@ record ProduceSettings(String producer, String topic, Path out, Path stopFile, d
             throw new Options.UsageException("bad --connections: saw '" + options.text("connections", "")
                 + "'; give a whole number up to " + MAX_CONNECTIONS);
         }
+        for (String choice : List.of("record: records histogram", "consume: no yes")) {
+            String name = choice.substring(0, choice.indexOf(':'));
+            List<String> known = List.of(choice.substring(choice.indexOf(' ') + 1).split(" "));
+            if (!known.contains(options.text(name, known.get(0)))) {
+                throw new Options.UsageException("bad --" + name + ": saw '" + options.text(name, "") + "'; give "
+                    + String.join(" or ", known));
+            }
+        }
         return new ProduceSettings(producer, options.required("topic"), Path.of(options.required("out")),
             options.has("stop-file") ? Path.of(options.required("stop-file")) : null,
             options.positive("rate", 100), options.positive("duration", 3600), size,
             (int) connections, spread, options.positive("ready-seconds", 30),
             options.positive("close-seconds", 10), options.text("control", "none").equals("stdin"),
-            options.text("start", "running").equals("paused"), kafka(options));
+            options.text("start", "running").equals("paused"), options.text("record", "").equals("histogram"),
+            options.text("consume", "").equals("yes"), kafka(options));
     }
 
     private static Properties kafka(Options options) {

@@ -2,18 +2,13 @@ package io.rackspan.load;
 
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 
 import java.io.IOException;
-import java.io.OutputStream;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -24,17 +19,9 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/**
- * Reads a topic from its start to the end offsets seen at the beginning, one fixed-size entry per record.
- *
- * <p>Little endian. Header: magic, record bytes, header bytes, two anchors, topic. Entry: offset, timestamp (ms), read
- * (monotonic ns), sequence (-1: not ours), due (epoch ns), partition, four unused bytes, producer (32 bytes, zero padded).
- */
+/** Reads a topic from its start to the end offsets seen at the beginning, into a {@link ReadLog}. */
 final class ReadRun {
 
-    private static final int RECORD = 80;
-    private static final int HEADER = 512;
-    private static final int TOPIC_AT = 40;
     private static final Duration POLL = Duration.ofMillis(200);
 
     private final ReadSettings settings;
@@ -46,9 +33,8 @@ final class ReadRun {
     }
 
     int run() throws IOException {
-        try (OutputStream out = Files.newOutputStream(settings.out(), StandardOpenOption.CREATE_NEW);
+        try (ReadLog out = new ReadLog(settings.out(), settings.topic(), clock);
              KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings.kafka())) {
-            out.write(header());
             Duration limit = Duration.ofMillis((long) (settings.idleSeconds() * 1000));
             List<PartitionInfo> found = consumer.partitionsFor(settings.topic(), limit);
             metadata(found);
@@ -68,16 +54,20 @@ final class ReadRun {
         }
     }
 
-    private boolean readAll(KafkaConsumer<byte[], byte[]> consumer, Map<TopicPartition, Long> ends, OutputStream out)
+    private boolean readAll(KafkaConsumer<byte[], byte[]> consumer, Map<TopicPartition, Long> ends, ReadLog out)
         throws IOException {
         long quietSince = System.nanoTime();
         while (ends.entrySet().stream().anyMatch(e -> consumer.position(e.getKey()) < e.getValue())) {
-            List<ConsumerRecord<byte[], byte[]>> batch = new ArrayList<>();
-            consumer.poll(POLL).forEach(batch::add);
+            ConsumerRecords<byte[], byte[]> batch = consumer.poll(POLL);
             long now = System.nanoTime();
             if (!batch.isEmpty()) {
                 quietSince = now;
-                out.write(entries(batch, ends, now));
+                for (ConsumerRecord<byte[], byte[]> record : batch) {
+                    if (record.offset() < ends.get(new TopicPartition(record.topic(), record.partition()))) {
+                        out.add(record, Payload.parse(record.value()), now);
+                        rows++;
+                    }
+                }
             } else if (now - quietSince > settings.idleSeconds() * 1e9) {
                 System.err.println("read back stopped short: no record for " + settings.idleSeconds() + " s after "
                     + rows + " rows; check that every partition has a leader, then read again");
@@ -85,35 +75,6 @@ final class ReadRun {
             }
         }
         return true;
-    }
-
-    private byte[] entries(List<ConsumerRecord<byte[], byte[]>> batch, Map<TopicPartition, Long> ends, long now) {
-        ByteBuffer out = ByteBuffer.allocate(batch.size() * RECORD).order(ByteOrder.LITTLE_ENDIAN);
-        for (ConsumerRecord<byte[], byte[]> record : batch) {
-            if (record.offset() >= ends.get(new TopicPartition(record.topic(), record.partition()))) {
-                continue;
-            }
-            Payload payload = Payload.parse(record.value());
-            int start = out.position();
-            out.putLong(record.offset()).putLong(record.timestamp()).putLong(now);
-            out.putLong(payload == null ? -1 : payload.seq()).putLong(payload == null ? 0 : payload.dueEpochNs());
-            out.putInt(record.partition()).putInt(0);
-            out.put((payload == null ? "" : payload.producer()).getBytes(StandardCharsets.UTF_8));
-            out.position(start + RECORD);
-            rows++;
-        }
-        byte[] bytes = new byte[out.position()];
-        out.flip().get(bytes);
-        return bytes;
-    }
-
-    private byte[] header() {
-        byte[] bytes = new byte[HEADER];
-        ByteBuffer out = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
-        out.put("RKREADS1".getBytes(StandardCharsets.US_ASCII)).putInt(RECORD).putInt(HEADER);
-        out.putLong(clock.anchorEpochNs()).putLong(clock.anchorMonoNs());
-        out.put(TOPIC_AT, settings.topic().getBytes(StandardCharsets.UTF_8));
-        return bytes;
     }
 
     /** What the client knows of the topic, as it says it. */

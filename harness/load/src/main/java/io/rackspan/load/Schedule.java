@@ -1,9 +1,9 @@
 package io.rackspan.load;
 
-/** When each record is due: evenly spaced from the start, shifted only by an asked pause, never by slow sends. */
+/** When each record is due: evenly spaced from the start, shifted only by an asked pause or rate, never by slow sends. */
 final class Schedule {
 
-    private final double rate;
+    private double rate;
     private long beginNs;
     private long firstSeq;
 
@@ -15,6 +15,16 @@ final class Schedule {
     void begin(long monoNs, long nextSeq) {
         beginNs = monoNs;
         firstSeq = nextSeq;
+    }
+
+    double rate() {
+        return rate;
+    }
+
+    /** Another rate from the record that comes next on. */
+    void rate(double wanted, long monoNs, long nextSeq) {
+        rate = wanted;
+        begin(monoNs, nextSeq);
     }
 
     long due(long seq) {

@@ -18,7 +18,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * <p>Little endian. Header: magic, record bytes, header bytes, capacity, epoch and monotonic anchor, producer, topic, then a
  * table of result names. Entry: due, sent, done (monotonic ns; done 0 = no answer), offset, partition, result, cause.
  */
-final class SendLog implements AutoCloseable {
+final class SendLog implements Recording {
 
     static final int RECORD = 40;
     static final int HEADER = 16_384;
@@ -62,33 +62,21 @@ final class SendLog implements AutoCloseable {
         map.put(0, MAGIC);
     }
 
-    int capacity() {
+    @Override
+    public long capacity() {
         return capacity;
     }
 
-    /** Records that the send was tried: from here on the entry exists, unanswered. */
-    void sent(long seq, long dueMonoNs, long sentMonoNs) {
+    /** From here on the entry exists, unanswered. */
+    @Override
+    public Answer sent(long seq, long dueMonoNs, long sentMonoNs) {
         int at = at(seq);
         map.putLong(at + 8, sentMonoNs);
         map.putLong(at + 24, -1);
         map.putInt(at + 32, -1);
         VarHandle.releaseFence();
         map.putLong(at, dueMonoNs);
-    }
-
-    /** Records the answer; the done time goes last, so that a reader never sees half an answer. */
-    void done(long seq, long doneMonoNs, int partition, long offset, String result, String cause) {
-        int at = at(seq);
-        map.putLong(at + 24, offset);
-        map.putInt(at + 32, partition);
-        map.putShort(at + 36, nameIndex(result));
-        map.putShort(at + 38, nameIndex(cause));
-        VarHandle.releaseFence();
-        map.putLong(at + 16, doneMonoNs);
-    }
-
-    boolean answered(long seq) {
-        return map.getLong(at(seq) + 16) != 0;
+        return new Entry(at);
     }
 
     private int at(long seq) {
@@ -116,7 +104,8 @@ final class SendLog implements AutoCloseable {
     }
 
     /** Cuts the file behind the last record that was tried. */
-    void finish(long records) throws IOException {
+    @Override
+    public void finish(long records) throws IOException {
         map.force();
         channel.truncate(HEADER + records * RECORD);
     }
@@ -124,5 +113,30 @@ final class SendLog implements AutoCloseable {
     @Override
     public void close() throws IOException {
         channel.close();
+    }
+
+    private final class Entry implements Answer {
+
+        private final int at;
+
+        Entry(int at) {
+            this.at = at;
+        }
+
+        @Override
+        public boolean known() {
+            return map.getLong(at + 16) != 0;
+        }
+
+        /** The done time goes last, so that a reader never sees half an answer. */
+        @Override
+        public void done(long doneMonoNs, int partition, long offset, String result, String cause) {
+            map.putLong(at + 24, offset);
+            map.putInt(at + 32, partition);
+            map.putShort(at + 36, nameIndex(result));
+            map.putShort(at + 38, nameIndex(cause));
+            VarHandle.releaseFence();
+            map.putLong(at + 16, doneMonoNs);
+        }
     }
 }
