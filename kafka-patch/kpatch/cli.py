@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from kpatch import checks, dist, jars, junit, paths, series, toolchain, upstream, worktree
+from kpatch import changes, checks, dist, jars, junit, paths, series, toolchain, upstream, worktree
 from kpatch import compile as compiler
 from kpatch.errors import KpatchError
 
@@ -65,6 +65,18 @@ def _stock(up: upstream.Upstream, args: argparse.Namespace) -> None:
     print(dist.archive(dist.assemble(up, "stock", args.out / "dist")))
 
 
+def _changes(up: upstream.Upstream, args: argparse.Namespace) -> None:
+    libs = args.libs or paths.BUILD / "dist" / dist.name(up, "rackspan") / "libs"
+    if not libs.is_dir():
+        raise KpatchError("nothing to compare", f"{libs} is missing", "Run: gradle dist")
+    found = changes.text(up, libs)
+    if args.write:
+        changes.LIST.write_text(found)
+    else:
+        changes.check(found)
+    print(f"{found.count(chr(10)) - 1} classes are not the official ones, as {changes.LIST.name} says")
+
+
 def _toolchain(up: upstream.Upstream, args: argparse.Namespace) -> None:
     print(toolchain.report(up, sources(up), args.out, args.only, _say))
 
@@ -119,6 +131,9 @@ def main(argv: list[str] | None = None) -> int:
     command("stock", _stock, "assemble the unpatched distribution").add_argument(
         "--out", type=Path, default=paths.BUILD
     )
+    change = command("changes", _changes, "compare the built jars with the official ones and with the list of changes")
+    change.add_argument("--libs", type=Path, help="folder of jars (default: the rackspan distribution's)")
+    change.add_argument("--write", action="store_true", help="write the list instead")
     chain = command("toolchain", _toolchain, "compare unpatched sources, compiled here, with the official classes")
     chain.add_argument("--out", type=Path, default=paths.BUILD / "toolchain")
     chain.add_argument("--only", action="append", default=[], metavar="ARTIFACT")
