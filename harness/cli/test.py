@@ -38,6 +38,7 @@ def test(
         wanted = [system_tests("system tests", suites, folder)]
     else:
         gradle(["checkPatches"], "patches: strict apply, headers, no context, round trip", progress)
+        gradle(["checkChanges"], "jars: official bytes but for the classes that are listed", progress)
         wanted = everything(folder)
     tally = stages.run(wanted, folder / "logs", progress)
     tell_troubles(folder)
@@ -51,6 +52,7 @@ def everything(folder: Path) -> list[Stage]:
     python, main = sys.executable, folder / "main"
     pytest = [python, "-m", "pytest", "-q", "--durations=10"]
     reports = folder / "reports"
+    command, upstream = str(project_root() / "rackspan"), reports / "upstream"
 
     def tests(name: str, *arguments: str) -> Stage:
         place = reports / name.replace(" ", "-")
@@ -64,7 +66,8 @@ def everything(folder: Path) -> list[Stage]:
         tests("harness", "harness/tests", "-m", "not documents"),
         tests("analysis", "spark_analysis/tests"),
         Stage("JUnit tests of the patches", gradle_command(["testPatch"]), project_root() / "build/junit/reports"),
-        Stage("main job", [str(project_root() / "rackspan"), "run", "--results", str(main)], main),
+        Stage("upstream tests", [command, "verify-stock", "--out", str(upstream)], upstream),
+        Stage("main job", [command, "run", "--results", str(main)], main),
         system_tests("system tests", beside_the_plan(), folder),
         tests("documents", "harness/tests", "-m", "documents"),
         tests("tool chain and reproducible build", "kafka-patch/kpatch/tests", "-m", "slow"),

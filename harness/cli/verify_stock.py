@@ -1,0 +1,93 @@
+"""`rackspan verify-stock`: upstream's own tests on the official jars and on the patched ones."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.build import build
+from harness.cli.options import FormatOption
+from harness.cli.output import Format, Ticks, data, err, out, table
+from harness.dist import find
+from harness.errors import Exit, RackspanError, usage_error
+from harness.home import locked, project_root
+from harness.upstream import table as tables
+from harness.upstream.classes import JarClasses, artifacts, matching, selection
+from harness.upstream.sides import Side
+from harness.upstream.verdict import Verdict
+from harness.upstream.verify import batches, verify
+
+# Roles of locked artifacts beside the distribution's own jars.
+_ROLES = ("test", "junit", "kerberos")
+
+
+class Tier(StrEnum):
+    """How much is run: minutes, or hours."""
+
+    QUICK = "quick"
+    FULL = "full"
+
+
+def verify_stock(
+    classes: Annotated[
+        list[str] | None, typer.Argument(help="Only these: PartitionTest, or a pattern of full names.")
+    ] = None,
+    tier: Annotated[
+        Tier, typer.Option(help="quick: minutes; full: hours, continued where it was broken off.")
+    ] = Tier.QUICK,
+    patched: Annotated[str, typer.Option(help="rackspan, or the folder of a distribution.")] = "rackspan",
+    stock: Annotated[str, typer.Option(help="stock, or the folder of a distribution.")] = "stock",
+    fresh: Annotated[bool, typer.Option("--fresh", help="Run also what is known of these very jars.")] = False,
+    to: Annotated[Path | None, typer.Option("--out", help="Folder for upstream.md, upstream.json, junit.xml.")] = None,
+    form: FormatOption = Format.TABLE,
+) -> None:
+    """Run upstream's compiled tests on stock and on patched jars; one that only stock passes is an error."""
+    progress = Ticks()
+    build(progress)
+    chosen = selection()
+    store = project_root() / "build" / "upstream"
+    tests = artifacts(*_ROLES)
+    jars = JarClasses(a.file for a in tests if a.name.startswith("kafka"))
+    left_out = {n: why for n in jars.tests if (why := chosen.reason_to_leave_out(n))}
+    names = [n for n in jars.tests if n not in left_out]
+    if classes:
+        names = matching(names, classes)
+        if not names:
+            raise usage_error(
+                "there is no such test class",
+                seen=f"nothing matches {' '.join(classes)} among {len(jars.tests)} classes",
+                do="name a class as PartitionTest, or a pattern as 'kafka.cluster.*'",
+            )
+    elif tier is Tier.QUICK:
+        names = matching(names, chosen.quick)
+    left, right = Side("stock", find(stock), tests, store), Side("patched", find(patched), tests, store)
+    done: list[Verdict] = []
+    if fresh:
+        for side in (left, right):
+            side.forget(names)
+    with locked(store / "lock", busy="upstream's tests run already"):
+        for verdict in verify(left, right, batches(names, jars, chosen), chosen, progress):
+            if not (verdict.stock.tests or verdict.patched.tests or verdict.trouble):
+                continue  # a base of other classes
+            done.append(verdict)
+            for line in [*verdict.errors, *([verdict.trouble] if verdict.trouble else [])]:
+                err.print(f"  {line}", markup=False)
+    if not done:
+        raise RackspanError(
+            "no tests were found", seen=f"{', '.join(names[:5])} hold none", do="name classes that hold tests"
+        )
+    done.sort(key=lambda v: v.name)
+    absent = {} if classes or tier is Tier.QUICK else left_out
+    tables.write(to or store, done, absent)
+    if form is Format.TABLE:
+        out.print(table(tables.COLUMNS, [tables.row(v) for v in done]))
+        out.print(tables.summary(done), markup=False)
+    else:
+        data(tables.data(done, absent), form)
+    if any(v.errors for v in done):
+        raise typer.Exit(Exit.FAILED)
+    if any(v.trouble for v in done):
+        raise typer.Exit(Exit.TIMEOUT)

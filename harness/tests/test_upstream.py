@@ -1,0 +1,179 @@
+"""Upstream's tests on two distributions: what is compared, what is remembered, and that a broken class is named."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from pathlib import Path
+
+from harness.dist import find
+from harness.errors import Exit
+from harness.progress import Progress
+from harness.tests.commands import rackspan
+from harness.upstream import table
+from harness.upstream.classes import JarClasses, Selection, artifacts, matching, selection
+from harness.upstream.junit import FAILED, PASSED, Outcome, Run, parse
+from harness.upstream.sides import Side
+from harness.upstream.verdict import judge
+from harness.upstream.verify import Batch, batches, verify
+
+SELECTION = Selection((), {"default": 300.0, "slow.*": 900.0}, {}, {})
+REPORT = """<testsuite name="JUnit Jupiter">
+<testcase name="one()" classname="a.ATest" time="1.5"/>
+<testcase name="two(int)[1]" classname="a.ATest" time="0.25"><failure message="expected: 1&#10;more"/></testcase>
+<testcase name="off()" classname="a.ATest" time="0"><skipped/></testcase>
+<testcase name="in()" classname="a.ATest$Deep" time="1"><error message="">a.Bad: x</error></testcase>
+<testcase name="one()" classname="b.BTest" time="2"/>
+</testsuite>"""
+
+
+def outcome(**tests: str) -> Outcome:
+    return Outcome(dict(tests), 1.0)
+
+
+def test_a_report_is_read_class_by_class(tmp_path: Path) -> None:
+    file = tmp_path / "r.xml"
+    file.write_text(REPORT)
+    found = parse(file, ["a.ATest", "b.BTest", "c.CTest"])
+    assert found["a.ATest"].tests == {
+        "one()": "passed",
+        "two(int)[1]": "failed",
+        "off()": "skipped",
+        "Deep.in()": "failed",
+    }
+    assert found["a.ATest"].messages == {"two(int)[1]": "expected: 1", "Deep.in()": "a.Bad: x"}
+    assert (found["a.ATest"].seconds, found["b.BTest"].seconds) == (2.75, 2.0)
+    assert found["c.CTest"].tests == {}
+
+
+def test_only_what_passes_on_stock_can_be_broken() -> None:
+    stock = outcome(good=PASSED, bad=FAILED, gone=PASSED, known=PASSED)
+    patched = Outcome({"good": PASSED, "bad": FAILED, "known": FAILED, "new": FAILED}, 1.0)
+    verdict = judge("K", stock, patched, {"K.known": "why"})
+    assert (verdict.broken, verdict.known, verdict.both, verdict.stale) == (("gone",), ("known",), ("bad",), ())
+    assert verdict.errors == ["K.gone: passes on stock, fails on patched: it is not run there"]
+
+
+def test_a_listed_test_that_passes_or_is_not_there_is_stale() -> None:
+    verdict = judge("K", outcome(a=PASSED), outcome(a=PASSED), {"K.a": "why", "K.b": "why", "Kx.a": "other class"})
+    assert verdict.stale == ("a", "b")
+    assert verdict.errors[0] == "K.a: is listed as different, and is not: take it off the list"
+
+
+def test_a_second_attempt_mends_and_is_told() -> None:
+    stock, patched = outcome(a=PASSED, b=PASSED), outcome(a=FAILED, b=FAILED)
+    verdict = judge("K", stock, patched, {}, again=outcome(a=PASSED, b=FAILED))
+    assert (verdict.again, verdict.broken) == (("a",), ("b",))
+    assert "a: passed at the second attempt" in verdict.note
+
+
+def test_a_side_that_does_not_end(tmp_path: Path) -> None:
+    late = Outcome(trouble="no end in 5 s")
+    both = judge("K", late, late, {"K.a": "why"})
+    assert (both.errors, both.trouble) == ([], "stock: no end in 5 s")
+    one = judge("L", outcome(a=PASSED), late, {})
+    assert one.errors == ["L: on stock it ends, on patched: no end in 5 s"]
+    table.write(tmp_path, [both, one], {"x.Y": "no engine"})
+    assert 'failures="2"' in (tmp_path / "junit.xml").read_text()
+    page = (tmp_path / "upstream.md").read_text()
+    assert "| L | 1 | 1 | no end in 5 s | 1.0 / 0.0 |" in page and "- not run: x.Y: no engine" in page
+    assert page.splitlines()[-2].endswith("1 unexplained, 1 without verdict")
+    assert json.loads((tmp_path / "upstream.json").read_text())["classes"][1]["errors"] == one.errors
+
+
+def test_names_and_limits() -> None:
+    names = ["kafka.cluster.PartitionTest", "kafka.cluster.PartitionLockTest", "x.PartitionTest"]
+    assert matching(names, ["PartitionTest"]) == [names[0], names[2]]
+    assert matching(names, ["kafka.cluster.*"]) == names[:2]
+    assert (SELECTION.limit("slow.A"), SELECTION.limit("quick.A")) == (900, 300)
+
+
+def jar_classes() -> JarClasses:
+    return JarClasses(a.file for a in artifacts("test"))
+
+
+def test_the_real_jars_and_the_real_list() -> None:
+    jars, chosen = jar_classes(), selection()
+    names = jars.tests
+    assert len(names) > 1000
+    assert "kafka.api.BaseProducerSendTest" not in names  # a base of others
+    assert jars.starts_cluster("kafka.api.PlaintextProducerSendTest")  # says so by what it extends
+    assert jars.starts_cluster("org.apache.kafka.tools.TopicCommandTest")  # by an annotation
+    assert not jars.starts_cluster("org.apache.kafka.clients.producer.internals.SenderTest")
+    for pattern in [*chosen.quick, *chosen.left_out]:
+        assert matching(names, [pattern]), f"{pattern} in upstream-tests.toml matches no class"
+    for listed in chosen.differs:
+        assert listed.rpartition(".")[0] in names
+    made = batches(names, jars, SELECTION)
+    assert sorted(n for b in made for n in b.classes) == names
+    assert all(len(b.classes) == 1 for b in made if jars.starts_cluster(b.classes[0]))
+
+
+def broken_copy(target: Path, entry: str, old: bytes, new: bytes) -> Path:
+    """The patched distribution with some bytes of one client class changed."""
+    home = find("rackspan").home
+    (target / "libs").mkdir(parents=True)
+    for folder in ("bin", "config"):
+        (target / folder).symlink_to(home / folder)
+    for jar in (home / "libs").iterdir():
+        if jar.name.startswith("kafka-clients-"):
+            with zipfile.ZipFile(jar) as a, zipfile.ZipFile(target / "libs" / jar.name, "w") as b:
+                for info in a.infolist():
+                    data = a.read(info)
+                    assert info.filename != entry or old in data
+                    b.writestr(info, data.replace(old, new) if info.filename == entry else data)
+        else:
+            os.link(jar, target / "libs" / jar.name)
+    return target
+
+
+KERBEROS = "org.apache.kafka.common.security.kerberos.KerberosNameTest"
+
+
+def test_a_broken_class_is_named_and_outcomes_are_remembered(home: Path, tmp_path: Path) -> None:
+    entry = "org/apache/kafka/common/security/kerberos/KerberosName.class"
+    broken = broken_copy(tmp_path / "broken", entry, b"([^/@]*)(/", b"([^/@]*)(:")
+    arguments = ["verify-stock", KERBEROS, "--fresh", "--patched", str(broken), "--out", str(tmp_path), "-o", "json"]
+    ran = rackspan(*arguments, home=home, seconds=900)
+    assert ran.returncode == Exit.FAILED, ran.stderr
+    row = json.loads(ran.stdout)["classes"][0]
+    assert row["class"] == KERBEROS and row["stock"]["failed"] == 0 and row["stock"]["passed"] == row["stock"]["tests"]
+    assert row["patched"]["failed"] > 0
+    assert row["errors"][0].startswith(f"{KERBEROS}.testParse(): passes on stock, fails on patched: ")
+    assert row["errors"][0] in ran.stderr and "on patched once more" in ran.stderr
+    good = rackspan("verify-stock", "KerberosNameTest", "--out", str(tmp_path), home=home, seconds=900)
+    assert good.returncode == 0 and "0 known difference(s), 0 unexplained" in good.stdout
+    again = rackspan("verify-stock", "KerberosNameTest", "--out", str(tmp_path), home=home, seconds=900)
+    assert again.returncode == 0 and again.stdout == good.stdout
+    assert "1 of 1" not in again.stderr  # nothing was run
+
+
+def test_no_such_class(home: Path) -> None:
+    ran = rackspan("verify-stock", "NoSuchTest", home=home, seconds=900)
+    assert ran.returncode == Exit.USAGE and "there is no such test class" in ran.stderr
+
+
+def test_a_class_that_does_not_end_is_cut_off_and_its_jvm_is_gone(tmp_path: Path) -> None:
+    side = Side("stock", find("stock"), artifacts("test", "junit"), tmp_path)
+    run = Run(side.path, [KERBEROS], tmp_path / "run")
+    found = run.outcomes(0.0)
+    assert found[KERBEROS].trouble == "no end in 0 s"
+    assert not Path(f"/proc/{run._process.pid}").exists() and not (tmp_path / "run" / "work").exists()
+
+
+def test_known_outcomes_are_not_run_again(tmp_path: Path) -> None:
+    tests = artifacts("test", "junit")
+    stock, patched = (Side(n, find(n), tests, tmp_path) for n in ("stock", "rackspan"))
+    assert stock.digest != patched.digest
+    stock.keep("x.NoSuchClass", outcome(a=PASSED))
+    patched.keep("x.NoSuchClass", outcome(a=FAILED))
+    wanted = [Batch(("x.NoSuchClass",), 60.0)]
+    listed = Selection((), {"default": 60.0}, {}, {"x.NoSuchClass.a": "why"})
+    (verdict,) = verify(stock, patched, wanted, listed, Progress())
+    assert verdict.known == ("a",) and not verdict.errors
+
+
+def test_a_jvm_without_a_report_tells_its_last_words(tmp_path: Path) -> None:
+    run = Run([tmp_path], ["x.A"], tmp_path / "run")  # no JUnit on this class path
+    assert run.outcomes(120.0)["x.A"].trouble.startswith("exit code 1 and no report: ")

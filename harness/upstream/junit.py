@@ -1,0 +1,110 @@
+"""JUnit's console on a class path: one JVM for some classes, and what its report says of each."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+# C1 alone and one thread of collection: classes run for seconds, and compiling would take most of them.
+_OPTIONS = ("-Xmx2g", "-Xss4m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.security.manager=allow")
+_REPORT = "TEST-junit-jupiter.xml"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one class did: test -> passed, failed or skipped; seconds; `trouble` if its JVM did not end well."""
+
+    tests: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    trouble: str = ""
+    messages: dict[str, str] = field(default_factory=dict)
+
+    def count(self, what: str) -> int:
+        """How many tests did that."""
+        return sum(state == what for state in self.tests.values())
+
+
+class Run:
+    """A JVM that runs some classes, in a folder of its own that is gone afterwards."""
+
+    def __init__(self, path: Sequence[Path], classes: Sequence[str], folder: Path) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        (folder / "work" / "tmp").mkdir(parents=True)
+        self.classes, self.folder = classes, folder
+        command = [_java(), *_OPTIONS, f"-Djava.io.tmpdir={folder / 'work' / 'tmp'}"]
+        command += ["-cp", os.pathsep.join(map(str, path)), "org.junit.platform.console.ConsoleLauncher", "execute"]
+        command += ["--details=none", "--disable-banner", f"--reports-dir={folder / 'reports'}"]
+        command += [f"--select-class={name}" for name in classes]
+        with (folder / "log").open("w") as log:
+            self._process = subprocess.Popen(
+                command,
+                cwd=folder / "work",
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self._began = time.monotonic()
+
+    def outcomes(self, seconds: float) -> dict[str, Outcome]:
+        """Waits for the JVM, at most that long since its start, and returns what each class did."""
+        try:
+            code = self._process.wait(max(0.0, self._began + seconds - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self.end()
+            return {name: Outcome(seconds=seconds, trouble=f"no end in {seconds:.0f} s") for name in self.classes}
+        shutil.rmtree(self.folder / "work", ignore_errors=True)
+        report = self.folder / "reports" / _REPORT
+        if not report.is_file():
+            return {
+                name: Outcome(trouble=f"exit code {code} and no report{self._last_words()}") for name in self.classes
+            }
+        return parse(report, self.classes)
+
+    def end(self) -> None:
+        """Kills the JVM and what it started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        shutil.rmtree(self.folder / "work", ignore_errors=True)
+
+    def _last_words(self) -> str:
+        lines = [line for line in (self.folder / "log").read_text(errors="replace").splitlines() if line.strip()]
+        return f": {lines[-1].strip()[:200]}" if lines else ""
+
+
+def parse(report: Path, classes: Sequence[str]) -> dict[str, Outcome]:
+    """What a JUnit XML file says of each class; tests of nested classes carry the nested class in their name."""
+    tests: dict[str, dict[str, str]] = {name: {} for name in classes}
+    messages: dict[str, dict[str, str]] = {name: {} for name in classes}
+    seconds = dict.fromkeys(classes, 0.0)
+    for case in ElementTree.parse(report).getroot().iter("testcase"):
+        outer, _, inner = case.get("classname", "").partition("$")
+        if outer not in tests:
+            continue
+        name = f"{inner}.{case.get('name')}" if inner else case.get("name", "")
+        bad = next((e for e in case if e.tag in ("failure", "error")), None)
+        state = FAILED if bad is not None else SKIPPED if case.find("skipped") is not None else PASSED
+        # The same name twice: the worse one counts.
+        if tests[outer].get(name) != FAILED:
+            tests[outer][name] = state
+        if bad is not None:
+            words = (bad.get("message") or bad.text or bad.get("type") or "").strip().splitlines()
+            messages[outer][name] = words[0][:300] if words else ""
+        seconds[outer] += float(case.get("time", "0").replace(",", ""))
+    return {name: Outcome(tests[name], round(seconds[name], 3), "", messages[name]) for name in classes}
+
+
+def _java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    path = Path(home, "bin", "java") if home else None
+    return str(path) if path is not None and path.exists() else "java"
