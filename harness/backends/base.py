@@ -234,7 +234,7 @@ class Backend(ABC):
 
     def links(self, plan: Plan) -> Links:
         """Delays and cuts between racks. Raises RackspanError (exit code 4) where there are none."""
-        self.require(Capability.DELAY, Capability.CUT)
+        self.require(Capability.CUT)
         raise NotImplementedError
 
     def require(self, *wanted: Capability) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,15 @@ from harness.backends.remote import RemoteHost
 from harness.dist import Distribution, find
 from harness.errors import RackspanError, environment_error
 from harness.files import write_aside
+from harness.net import routes
+from harness.net.control import Links
+from harness.net.links import LinkState
 from harness.net.namespaces import leave_network
 from harness.progress import Progress
 from harness.topology import Node, Plan
 
 LABEL = "rackspan.cluster"  # of containers and networks: the cluster's folder
+GATEWAY = 254  # this machine's own address in a network ends so
 MADE = "docker"  # in the cluster's folder: something was asked of the engine
 # The first process of a container takes in orphans, and lives as long as the container is wanted.
 FIRST = ["bash", "-c", "trap exit TERM; while :; do sleep infinity & wait $!; done"]
@@ -56,17 +60,18 @@ def engine() -> Any:
 class DockerHost(RemoteHost):
     """One container. What is below `root` is this machine's as well, and read without asking the engine."""
 
-    def __init__(self, name: str, address: str, root: str, container: str) -> None:
+    def __init__(self, name: str, address: str, root: str, container: str, rights: Sequence[str] = ()) -> None:
         self.name = name
         self.address = address
         self.root = root
         self.container = container
+        self.rights = rights
         self._files = LocalHost(name, address, root)
 
     def inside(self, script: str, seconds: float | None = None, *, terminal: bool = False) -> list[str]:
         typed = ["-t"] if terminal and sys.stdin is not None and sys.stdin.isatty() else []
         limit = ["timeout", "-s", "KILL", f"{seconds + 2:.0f}"] if seconds is not None else []
-        return ["docker", "exec", "-i", *typed, self.container, *limit, "bash", "-c", script]
+        return ["docker", "exec", "-i", *typed, *self.rights, self.container, *limit, "bash", "-c", script]
 
     def read(self, path: str) -> str:
         return self._files.read(path) if path.startswith(f"{self.root}/") else super().read(path)
@@ -96,10 +101,10 @@ class DockerHost(RemoteHost):
 
 
 class DockerBackend(Backend):
-    """Containers on networks of the cluster's own, which are neither delayed nor cut."""
+    """Containers on networks of the cluster's own, which can be cut: each container has routes of its own."""
 
     name = "docker"
-    capabilities: frozenset[Capability] = frozenset()
+    capabilities = frozenset({Capability.CUT})
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -128,6 +133,8 @@ class DockerBackend(Backend):
         networks = {rack: self._network(found, plan, rack) for rack in dict.fromkeys(n.rack for n in plan.nodes)}
         for node in plan.nodes:
             self._start(found, plan, node, networks)
+        if any(self.faults(plan)):  # a container that was started again has forgotten its routes
+            self._enforce(plan, self.links(plan).state)
 
     def stands(self) -> bool:
         return all(c.status == "running" for c in self._mine(engine().containers)) and (self.folder / MADE).exists()
@@ -145,6 +152,15 @@ class DockerBackend(Backend):
             found += [(host, process) for process in host.marked(MARKER, marker)]
         return found
 
+    def faults(self, plan: Plan) -> list[str]:
+        return self.links(plan).faults()
+
+    def links(self, plan: Plan) -> Links:
+        def enforce(state: LinkState) -> None:
+            self._enforce(plan, state)
+
+        return Links(self.folder, plan, self, lambda node: self.host(node, str(self.folder / node.name)), enforce)
+
     def take_down(self) -> None:
         """Removes containers and networks of the cluster; none there is success."""
         if not (self.folder / MADE).exists():
@@ -157,6 +173,20 @@ class DockerBackend(Backend):
         (self.folder / MADE).unlink()
 
     # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def _enforce(self, plan: Plan, state: LinkState) -> None:
+        """Gives every container that runs the routes that the cuts ask for. Raises RackspanError."""
+        addresses: dict[str, list[str]] = {n.name: [n.address] for n in plan.nodes}
+        running = {}
+        for container in self._mine(engine().containers, running=True):
+            name = container.name.removeprefix(self._container(""))
+            running[name] = DockerHost(name, "", str(self.folder), container.name, ("-u", "0"))
+            feet = container.attrs["NetworkSettings"]["Networks"].values()
+            addresses[name] = [foot["IPAddress"] for foot in feet if foot["IPAddress"]]
+        drivers = {f"{n.address.rpartition('.')[0]}.{GATEWAY}" for n in plan.nodes}
+        wanted = routes.severed(state, plan, addresses, drivers)
+        there = {name: some for name, some in wanted.items() if name in running}
+        routes.enforce(there, lambda name, script: running[name].shell(script))
 
     def _mine(self, containers: Any, *, running: bool = False) -> list[Any]:
         return list(containers.list(all=not running, filters={"label": f"{LABEL}={self.folder}"}))
@@ -171,7 +201,7 @@ class DockerBackend(Backend):
         if there:
             return there[0]
         net = next(n.address for n in plan.nodes if n.rack == rack).rpartition(".")[0]
-        pool = IPAMPool(subnet=f"{net}.0/24", iprange=f"{net}.128/26", gateway=f"{net}.254")
+        pool = IPAMPool(subnet=f"{net}.0/24", iprange=f"{net}.128/26", gateway=f"{net}.{GATEWAY}")
         try:
             return found.networks.create(
                 name, driver="bridge", ipam=IPAMConfig(pool_configs=[pool]), labels={LABEL: str(self.folder)}
@@ -201,6 +231,7 @@ class DockerBackend(Backend):
             name=self._container(node.name),
             hostname=node.name,
             labels={LABEL: str(self.folder)},
+            cap_add=["NET_ADMIN"],  # over its own network, and only for root, who runs nothing there but cuts
             user=f"{os.getuid()}:{os.getgid()}",
             volumes={str(root): {"bind": str(root), "mode": "rw"}},
             network=home.name,

@@ -20,7 +20,8 @@ from harness.backends.local import LocalBackend, LocalHost, processes_with
 from harness.errors import RackspanError, environment_error
 from harness.home import project_root
 from harness.net import namespaces
-from harness.net.control import KEEPER, Links
+from harness.net.control import KEEPER, Links, wait_applied
+from harness.net.links import LinkState
 from harness.topology import Node, Plan
 from harness.wait import Pending, wait_for
 
@@ -130,7 +131,7 @@ class NetnsBackend(Backend):
         self._keeper = None
 
     def links(self, plan: Plan) -> Links:
-        return Links(self.folder, plan, lambda node: self.host(node, str(self.folder / node.name)), self._wake)
+        return Links(self.folder, plan, self, lambda node: self.host(node, str(self.folder / node.name)), self._enforce)
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 
@@ -183,7 +184,7 @@ class NetnsBackend(Backend):
                 seen=str(e),
                 do="see `rackspan doctor`, or use the back end local",
             ) from None
-        links.wait_applied()
+        wait_applied(self.folder)
 
     def _user_namespace(self) -> str | None:
         """Where clusters of this user and this state home live already, so that one process can work with all."""
@@ -210,8 +211,9 @@ class NetnsBackend(Backend):
             )
         return found
 
-    def _wake(self) -> None:
+    def _enforce(self, state: LinkState) -> None:
         os.kill(self._must()[0].pid, signal.SIGHUP)
+        wait_applied(self.folder, state.version)
 
 
 class _NoNetwork(Exception):

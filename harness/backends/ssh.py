@@ -29,6 +29,9 @@ from harness.dist import Distribution
 from harness.errors import RackspanError, environment_error
 from harness.files import write_aside
 from harness.inventory import Machine
+from harness.net import routes
+from harness.net.control import APPLIED, Links
+from harness.net.links import LinkState
 from harness.net.namespaces import leave_network
 from harness.topology import Node, Plan
 
@@ -150,10 +153,10 @@ class SshHost(RemoteHost):
 
 
 class SshBackend(Backend):
-    """Machines of an inventory. Their network is what it is: nothing there is cut or delayed."""
+    """Machines of an inventory. Nothing there is delayed; cuts are routes of theirs, where users may change them."""
 
     name = "ssh"
-    capabilities: frozenset[Capability] = frozenset()
+    capabilities = frozenset({Capability.CUT})
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -208,12 +211,38 @@ class SshBackend(Backend):
             return
         hosts = self._hosts()
         self._each(hosts, lambda h: h.connection.open())  # a machine that is gone is no reason to wait
+        if (self.folder / APPLIED).exists():
+            routes.enforce({h.name: [] for h in hosts}, lambda name, script: _named(hosts, name).shell(script))
         end_processes(self.folder, self)
         self._each(hosts, lambda h: h.run(["rm", "-rf", "--", self._remote(str(self.folder), h)]))
         for host in hosts:
             host.connection.close()
 
+    def faults(self, plan: Plan) -> list[str]:
+        return self.links(plan).faults()
+
+    def links(self, plan: Plan) -> Links:
+        def enforce(state: LinkState) -> None:
+            self._enforce(plan, state)
+
+        return Links(self.folder, plan, self, lambda node: self.host(node, ""), enforce)
+
     # ---- inside ------------------------------------------------------------------------------------------------------
+
+    def _enforce(self, plan: Plan, state: LinkState) -> None:
+        """Gives every machine the routes that the cuts ask for; nothing where there never was one. Raises
+        RackspanError.
+        """
+        wanted = routes.severed(state, plan, {name: [m.address] for name, m in self.machines().items()})
+        if not any(wanted.values()) and not (self.folder / APPLIED).exists():
+            return
+        write_aside(self.folder / APPLIED, "")
+        hosts = self._hosts()
+        shared = {  # nodes of one machine send by the same routes
+            h.name: sorted({a for name, some in wanted.items() if self._key(name) == self._key(h.name) for a in some})
+            for h in hosts
+        }
+        routes.enforce(shared, lambda name, script: _named(hosts, name).shell(script))
 
     def machines(self) -> dict[str, Machine]:
         """The machine of each node. Raises FileNotFoundError if the folder does not tell."""
@@ -275,6 +304,10 @@ class SshBackend(Backend):
         host.send(str(distribution.home), part)
         quoted = shlex.quote(part)
         host.shell(f"mv -T -- {quoted} {shlex.quote(home)} 2>/dev/null || rm -rf -- {quoted}")  # another was faster
+
+
+def _named(hosts: list[SshHost], name: str) -> SshHost:
+    return next(h for h in hosts if h.name == name)
 
 
 def _where(machine: Machine) -> str:

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from harness.backends import BACKENDS
-from harness.backends.base import Capability
 from harness.cli import report
 from harness.cli.output import Ticks, err, out
 from harness.errors import Exit
@@ -39,14 +38,14 @@ def soak(
     faults: Annotated[
         str, typer.Option(help="Only these, as kill,power_cut:rack. Default: all that the back end can do.")
     ] = "",
-    backend: Annotated[str, typer.Option(help="netns: also faults of the network.")] = "local",
+    backend: Annotated[str, typer.Option(help="docker: also cuts; netns: also delays and loss.")] = "local",
     to: Annotated[Path | None, typer.Option("--out", help="Folder for soak.md, soak.json, check.html.")] = None,
 ) -> None:
     """Alternate load and faults, read every replica back after each cycle, and look for lost acknowledgements."""
     seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
     data = {"name": "soak", "distribution": distribution, "racks": racks, "controllers": controllers}
     spec = parse({**data, "backend": backend, "heap": HEAP, "metrics": False})
-    kinds = kinds_of(faults, network=Capability.CUT in BACKENDS[spec.backend].capabilities)
+    kinds = kinds_of(faults, BACKENDS[spec.backend].capabilities)
     place = to or project_root() / "build" / "soak"
     err.print(f"seed {seed}", markup=False)
     done = run_soak(

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.backends.base import Capability
 from harness.errors import RackspanError, environment_error, usage_error
 from harness.files import write_aside
 from harness.home import locked_wait
@@ -19,10 +20,11 @@ from harness.topology import Node, Plan
 from harness.wait import Pending, wait_for
 
 if TYPE_CHECKING:
-    from harness.backends.base import Host
+    from harness.backends.base import Backend, Host
 
 KEEPER, LINKS, APPLIED = "keeper.json", "links.json", "links.applied"
 TOLERANCE = 0.10
+Enforce = Callable[[LinkState], None]
 _PROBE = str(Path(__file__).with_name("probe.py"))
 _GOOD = 0.04  # not worth another round
 _ROUNDS = 8
@@ -58,21 +60,30 @@ class LinkSeen:
 
 
 class Links:
-    """The links of one cluster. Every change is on record in its folder and in force when the method returns."""
+    """The links of one cluster. Every change is on record in its folder and in force when the method returns: `enforce`
+    sees to that, and raises RackspanError if it cannot.
+    """
 
-    def __init__(self, folder: Path, plan: Plan, host: Callable[[Node], Host], wake: Callable[[], None]) -> None:
+    def __init__(
+        self, folder: Path, plan: Plan, backend: Backend, host: Callable[[Node], Host], enforce: Enforce
+    ) -> None:
         self._folder = folder
         self._plan = plan
+        self._backend = backend
         self._host = host
-        self._wake = wake
+        self._enforce = enforce
 
     @property
     def state(self) -> LinkState:
         """What holds now."""
-        return LinkState.model_validate_json((self._folder / LINKS).read_text(encoding="utf-8"))
+        try:
+            return LinkState.model_validate_json((self._folder / LINKS).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return self._whole()
 
     def set_delay(self, one: str, other: str, rtt: str, *, jitter: str = "0ms", loss: str = "0%") -> None:
         """Round-trip time between two racks from now on, as `set_delay("a", "b", "20ms")`. Raises RackspanError."""
+        self._backend.require(Capability.DELAY)
         pair = self._pair(one, other)
         try:
             link = Link(rtt=rtt, jitter=jitter, loss=loss)
@@ -125,6 +136,7 @@ class Links:
         """Round trips between a node and other racks or the driver take that much longer, as "100ms"; not so inside its
         rack, and between two slow nodes only once. Raises RackspanError.
         """
+        self._backend.require(Capability.SLOW)
         found = self._plan.node(node)
         try:
             milliseconds(rtt)
@@ -148,6 +160,7 @@ class Links:
 
         Raises RackspanError.
         """
+        self._backend.require(Capability.SLOW)
         name = self._plan.node(node).name
         try:
             bits(bandwidth)
@@ -203,7 +216,11 @@ class Links:
         return words
 
     def measure(self, samples: int = 25, *, delayed_only: bool = False) -> list[LinkSeen]:
-        """Round-trip times, from host to host, of all pairs of racks (or delayed ones) with nodes and without a cut."""
+        """Round-trip times, from host to host, of all pairs of racks (or delayed ones) with nodes and without a cut;
+        none where the back end has no delays.
+        """
+        if Capability.DELAY not in self._backend.capabilities:
+            return []
         state = self.state
         first: dict[str, Node] = {}
         for node in self._plan.nodes:
@@ -243,25 +260,11 @@ class Links:
 
     def write(self) -> None:
         """The links file of a cluster that has no keeper yet."""
-        state = LinkState(racks=list(self._plan.spec.racks), links=declared_links(self._plan))
         (self._folder / APPLIED).unlink(missing_ok=True)
-        write_aside(self._folder / LINKS, state.model_dump_json(indent=1))
+        write_aside(self._folder / LINKS, self._whole().model_dump_json(indent=1))
 
-    def wait_applied(self, version: int = 1) -> None:
-        """Waits until the keeper has that version in force. Raises RackspanError with what hindered it."""
-
-        def applied() -> bool | Pending:
-            try:
-                answer = json.loads((self._folder / APPLIED).read_text(encoding="utf-8"))
-            except FileNotFoundError:
-                return Pending("no answer yet")
-            if answer["version"] < version:
-                return Pending(f"version {answer['version']} of {version}")
-            if answer["error"]:
-                raise _NotApplied("the links cannot be set", seen=answer["error"], do="see `rackspan doctor`")
-            return True
-
-        wait_for("the links to be set", applied, 30, every=0.01, at_once=_NotApplied)
+    def _whole(self) -> LinkState:
+        return LinkState(racks=list(self._plan.spec.racks), links=declared_links(self._plan))
 
     def _let_go_earlier(self, ns: int) -> None:
         """By how much packets go before they are due, to make up for a machine that wakes late."""
@@ -282,8 +285,7 @@ class Links:
             change(state)
             state.version += 1
             write_aside(self._folder / LINKS, state.model_dump_json(indent=1))
-            self._wake()
-            self.wait_applied(state.version)
+            self._enforce(state)
 
     def _directions(self, rack: str, other: str | None) -> list[Pair]:
         """Both directions between two racks, or all into and out of one."""
@@ -304,6 +306,23 @@ class Links:
         if one == other:
             raise usage_error(f"{one}-{other} is no link", seen="one rack named twice", do="name two racks")
         return pair_of(f"{one},{other}", list(self._plan.spec.racks))
+
+
+def wait_applied(folder: Path, version: int = 1) -> None:
+    """Waits until the keeper has that version in force. Raises RackspanError with what hindered it."""
+
+    def applied() -> bool | Pending:
+        try:
+            answer = json.loads((folder / APPLIED).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return Pending("no answer yet")
+        if answer["version"] < version:
+            return Pending(f"version {answer['version']} of {version}")
+        if answer["error"]:
+            raise _NotApplied("the links cannot be set", seen=answer["error"], do="see `rackspan doctor`")
+        return True
+
+    wait_for("the links to be set", applied, 30, every=0.01, at_once=_NotApplied)
 
 
 class _NotApplied(RackspanError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -70,7 +70,8 @@ _NETWORK: dict[Kind, int] = {
     ("slow", "leader"): 1,
 }
 EVERYWHERE: tuple[Kind, ...] = tuple(_WEIGHTS)
-NETWORK: tuple[Kind, ...] = tuple(_NETWORK)  # where a back end can cut and delay
+NETWORK: tuple[Kind, ...] = tuple(_NETWORK)
+_NEEDS: dict[What, str] = {"delay": "delay", "loss": "delay", "slow": "slow"}  # of a back end; the others need cut
 
 _TAILS: tuple[Tail, ...] = ("none", "torn", "zeros")
 
@@ -102,12 +103,12 @@ class Fault:
         return asdict(self)
 
 
-def kinds_of(text: str, *, network: bool) -> tuple[Kind, ...]:
-    """The kinds that `kill,power_cut:rack` names; "" is all that a back end with or without a `network` has.
+def kinds_of(text: str, can: Collection[str]) -> tuple[Kind, ...]:
+    """The kinds that `kill,power_cut:rack` names; "" is all that a back end with these capabilities has.
 
     Raises RackspanError: exit code 2 for a kind that there is not, 4 for one that the back end cannot do.
     """
-    possible = EVERYWHERE + (NETWORK if network else ())
+    possible = EVERYWHERE + tuple(k for k in NETWORK if _NEEDS.get(k[0], "cut") in can)
     found: list[Kind] = []
     for part in filter(None, (p.strip().replace("-", "_") for p in text.split(","))):
         known = [k for k in EVERYWHERE + NETWORK if part in (k[0], f"{k[0]}:{k[1]}")]
@@ -116,7 +117,7 @@ def kinds_of(text: str, *, network: bool) -> tuple[Kind, ...]:
         if not any(k in possible for k in known):
             raise environment_error(
                 f"the soak cannot have the fault {part} here",
-                seen="the back end has no network of its own between racks",
+                seen=f"the back end lacks: {', '.join(sorted({_NEEDS.get(k[0], 'cut') for k in known}))}",
                 do="add --backend netns",
             )
         found += [k for k in known if k in possible]

@@ -6,7 +6,8 @@ import json
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from signal import SIGCONT, SIGKILL, SIGSTOP
@@ -118,17 +119,65 @@ def test_hosts_and_the_driver_reach_each_other(hosts: Hosts) -> None:
     hosts.host("b1").signal(process, SIGKILL)
 
 
+def test_a_cut_lets_nothing_pass_until_it_is_healed(hosts: Hosts) -> None:
+    if Capability.CUT not in hosts.backend.capabilities:
+        pytest.skip(f"the back end {hosts.backend.name} has no cuts")
+    address = hosts.plan.node("b1").address
+    inside = ["perl", "-e"] if hosts.backend.name == "docker" else [sys.executable, "-c"]
+    listen, talk = (LISTEN_PERL, TALK_PERL) if hosts.backend.name == "docker" else (LISTEN, TALK)
+    listener = hosts.start("b1", *inside, listen, address)
+
+    def met(*names: str) -> dict[str, bool]:
+        """Who is answered by b1."""
+        script = f"timeout 3 {shlex.join([*inside, talk, address])}"
+        with ThreadPoolExecutor() as pool:
+            found = pool.map(lambda name: hosts.host(name).shell(script).out.strip() == "well met", names)
+            return dict(zip(names, found, strict=True))
+
+    def answered(*names: str) -> None:
+        wait_for(f"{', '.join(names)} to be answered", lambda: all(met(*names).values()), 30)
+
+    links = hosts.links
+    answered("b1", "a1", "a2", "c1")
+    links.cut("a")
+    assert links.faults() == ["a-b is cut", "a-c is cut"]
+    assert met("a1", "a2", "c1") == {"a1": False, "a2": False, "c1": True}
+    links.mend("a", "b")
+    answered("a1", "a2")
+    links.cut("b", "a", one_way=True)  # what it answers does not come back
+    assert met("a1", "c1") == {"a1": False, "c1": True}
+    links.heal()
+    answered("a1")
+    links.sever("a2")
+    assert met("a1", "a2", "c1") == {"a1": True, "a2": False, "c1": True}
+    links.join("a2")
+    links.unplug("b1")
+    assert met("a1", "c1", "b1") == {"a1": False, "c1": False, "b1": True}
+    with pytest.raises(RackspanError, match="there is no rack 'z'"):
+        links.cut("z")
+    links.heal()
+    assert links.faults() == []
+    answered("a1", "c1")
+    hosts.host("b1").signal(listener, SIGKILL)
+
+
 def test_what_a_back_end_lacks_is_said(hosts: Hosts) -> None:
-    if hosts.backend.capabilities:
-        hosts.backend.require(Capability.DELAY, Capability.CUT)
-        with pytest.raises(RackspanError, match="it lacks: power_cut; it has: cut, delay"):
-            hosts.backend.require(Capability.CUT, Capability.POWER_CUT)
-    else:
+    able = hosts.backend.capabilities
+    acts: dict[Capability, Callable[[], object]] = {
+        Capability.CUT: lambda: hosts.links.cut("a"),
+        Capability.DELAY: lambda: hosts.links.set_delay("a", "b", "5ms"),
+        Capability.SLOW: lambda: hosts.links.narrow("a1", "1mbit"),
+        Capability.POWER_CUT: lambda: hosts.backend.require(Capability.POWER_CUT),
+    }
+    for lacking, act in acts.items():
+        if lacking in able or (Capability.CUT not in able and lacking in (Capability.DELAY, Capability.SLOW)):
+            continue
         with pytest.raises(RackspanError) as e:
-            _ = hosts.links
+            act()
         assert e.value.code is Exit.ENVIRONMENT
         assert str(e.value) == (
-            f"back end {hosts.backend.name} cannot do this\n  seen: it lacks: delay, cut; it has: none\n"
+            f"back end {hosts.backend.name} cannot do this\n"
+            f"  seen: it lacks: {lacking.value}; it has: {', '.join(sorted(able)) or 'none'}\n"
             "  do:   bring the cluster up with the back end netns"
         )
 

@@ -17,6 +17,7 @@ from harness.soak.tally import Cycle, Soak, carried_on
 
 _RACKS, _BROKERS = ["a", "b", "c"], ["a1", "b1", "c1"]
 _ALL = EVERYWHERE + NETWORK
+_ABLE = ("cut", "delay", "slow")
 
 
 def cycles(seed: int, count: int, kinds: Sequence[Kind] = _ALL) -> list[Fault]:
@@ -61,26 +62,25 @@ def test_faults_are_well_formed() -> None:
 
 
 def test_faults_are_chosen_by_name() -> None:
-    assert kinds_of("", network=False) == EVERYWHERE
-    assert kinds_of("", network=True) == _ALL
-    assert kinds_of("power-cut:rack, roll_stop", network=False) == (("power_cut", "rack"), ("roll_stop", "all"))
-    assert {k[1] for k in kinds_of("kill", network=False)} == {"node", "rack", "leader", "controller"}
-    assert kinds_of("cut", network=True) == (("cut", "rack"), ("cut", "pair"))
+    assert kinds_of("", ()) == EVERYWHERE
+    assert kinds_of("", _ABLE) == _ALL
+    assert set(_ALL) - set(kinds_of("", ("cut",))) == {("delay", "pair"), ("loss", "pair"), ("slow", "leader")}
+    assert kinds_of("power-cut:rack, roll_stop", ()) == (("power_cut", "rack"), ("roll_stop", "all"))
+    assert {k[1] for k in kinds_of("kill", ())} == {"node", "rack", "leader", "controller"}
+    assert kinds_of("cut", _ABLE) == (("cut", "rack"), ("cut", "pair"))
     with pytest.raises(RackspanError) as e:
-        kinds_of("kil", network=False)
+        kinds_of("kil", ())
     assert str(e.value) == (
         "there is no fault 'kil'\n  seen: did you mean kill?\n"
         "  do:   name some of them, as in --faults kill,power_cut:rack"
     )
     with pytest.raises(RackspanError, match="seen: faults: kill, stop, pause"):
-        kinds_of("earthquake", network=True)
+        kinds_of("earthquake", _ABLE)
     with pytest.raises(RackspanError) as e:
-        kinds_of("kill,unplug", network=False)
+        kinds_of("kill,unplug", ())
     assert e.value.code == Exit.ENVIRONMENT
     assert str(e.value) == (
-        "the soak cannot have the fault unplug here\n"
-        "  seen: the back end has no network of its own between racks\n"
-        "  do:   add --backend netns"
+        "the soak cannot have the fault unplug here\n  seen: the back end lacks: cut\n  do:   add --backend netns"
     )
 
 
