@@ -1,4 +1,4 @@
-"""Campaigns: several workloads one after the other, reported on one page. Pure data.
+"""Campaigns: several workloads, or the outage, one after the other, reported on one page. Pure data.
 
 A workload's own file is a campaign of one part.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from harness import workload
 from harness.errors import RackspanError, usage_error
@@ -24,13 +24,22 @@ class _Strict(BaseModel):
 
 
 class Part(_Strict):
-    """One workload of a campaign, with what is different about it here."""
+    """One workload of a campaign, with what is different about it here, or the outage scenario."""
 
-    workload: str = Field(description="a shipped workload, or the path of a file, from the campaign's own folder on")
+    scenario: Literal["outage"] | None = Field(None, description="outage: what is refused, and when writes resume")
+    workload: str = Field(
+        "", description="a shipped workload, or the path of a file, from the campaign's own folder on"
+    )
     modes: list[str] = Field(default_factory=list, description="which of its modes take part; without it all do")
     change: dict[str, Any] = Field(
         default_factory=dict, description="keys of the workload with other values; inside mappings the others stay"
     )
+
+    @model_validator(mode="after")
+    def _one(self) -> Part:
+        if bool(self.workload) == bool(self.scenario) or (self.scenario and (self.modes or self.change)):
+            raise ValueError("give a workload, with modes and change where wanted, or a scenario alone")
+        return self
 
 
 class _File(_Strict):
@@ -41,11 +50,28 @@ class _File(_Strict):
 
 
 @dataclass(frozen=True)
+class Outage:
+    """The outage scenario; `seconds` is the length of its stretches, None for its own."""
+
+    name: str = "outage"
+    backend: str = "local"
+    seconds: float | None = None
+
+    def changed(self, *, rounds: int | None, seconds: float | None, warmup: float | None) -> Outage:
+        """The same with stretches of that length; it has neither rounds nor a warm-up."""
+        return self if seconds is None else replace(self, seconds=seconds)
+
+    def on(self, backend: str | None) -> Outage:
+        """The same on another back end."""
+        return self if backend is None else replace(self, backend=backend)
+
+
+@dataclass(frozen=True)
 class Campaign:
     """What `rackspan bench` runs: workloads in their order, a run folder each."""
 
     name: str
-    parts: tuple[Workload, ...]
+    parts: tuple[Workload | Outage, ...]
 
     def changed(self, *, rounds: int | None, seconds: float | None, warmup: float | None) -> Campaign:
         """The same with other lengths in every part."""
@@ -57,7 +83,8 @@ class Campaign:
 
         Raises RackspanError (exit code 4).
         """
-        return replace(self, parts=tuple(w.on(backend or w.cluster.backend) for w in self.parts))
+        parts = (p.on(backend) if isinstance(p, Outage) else p.on(backend or p.cluster.backend) for p in self.parts)
+        return replace(self, parts=tuple(parts))
 
 
 def load(name: str) -> Campaign:
@@ -77,7 +104,9 @@ def load(name: str) -> Campaign:
     return Campaign(file.name, tuple(_part(path, number, part) for number, part in enumerate(file.parts)))
 
 
-def _part(campaign: Path, number: int, part: Part) -> Workload:
+def _part(campaign: Path, number: int, part: Part) -> Workload | Outage:
+    if part.scenario is not None:
+        return Outage()
     where = f"parts.{number} of {campaign}"
     by_path = Path(part.workload).suffix in (".yaml", ".yml")
     path, data = workload.document(str(campaign.parent / part.workload) if by_path else part.workload)

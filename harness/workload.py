@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import cycle, islice
+from itertools import cycle, islice, pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -84,6 +84,33 @@ class Fault(_Strict):
     recover: float = Field(3, ge=0, le=600)
 
 
+class Stalls(_Strict):
+    """Followers that hang for a moment, each at random times of its own, in all that is measured."""
+
+    nodes: list[str] = Field(min_length=1, description="brokers that only follow")
+    seconds: float = Field(0.05, gt=0, le=10)
+    every: float = Field(gt=0, le=3600, description="mean seconds from the end of one stall of a node to its next")
+
+
+class Ramp(_Strict):
+    """Each block goes through these rates, from the first that is beyond what its mode can do on not further.
+
+    Beyond: fewer than `answered` of the records due are answered meanwhile, the p99 latency is above `times` that of
+    the first rate, or the send lag above the workload's limit.
+    """
+
+    rates: list[float] = Field(min_length=2, description="records per second, rising; each lasts blocks.seconds")
+    answered: float = Field(0.9, gt=0, le=1)
+    times: float = Field(10, gt=1)
+
+    @field_validator("rates")
+    @classmethod
+    def _rising(cls, value: list[float]) -> list[float]:
+        if value[0] <= 0 or any(b <= a for a, b in pairwise(value)):
+            raise ValueError("each rate must be above the one before")
+        return value
+
+
 class Blocks(_Strict):
     """Seconds: `seconds` are measured, `settle` before them and `warmup` before all are not."""
 
@@ -114,6 +141,12 @@ class Workload(_Strict):
     modes: list[Mode] = Field(min_length=2)
     blocks: Blocks = Blocks()  # type: ignore[call-arg]
     fault: Fault | None = None
+    stalls: Stalls | None = None
+    ramp: Ramp | None = None
+    consume: bool = Field(False, description="each client reads its topic as well: from due until a consumer had it")
+    record: Literal["records", "histogram"] = Field(
+        "records", description="keep every record, or counts of latencies by block: for long campaigns"
+    )
     oracle: bool = Field(False, description="log when followers' fetches arrive: what an ideal quorum would have done")
     limits: Limits = Limits()  # type: ignore[call-arg]
 
@@ -152,8 +185,17 @@ class Workload(_Strict):
             if self.fault.target not in targets:
                 raise ValueError(f"fault.target: {unknown(self.fault.target, targets, 'broker or rack')}")
             led = [n.name for n in self.faulted(nodes) if n.rack in self.topic.leaders]
-            if led:
+            if led and self.fault.how == "pause":
                 raise ValueError(f"fault.target: {', '.join(led)} leads partitions; name brokers that only follow")
+        if self.stalls is not None:
+            following = [n.name for n in plan(self.cluster).brokers if n.rack not in self.topic.leaders]
+            for name in self.stalls.nodes:
+                if name not in following:
+                    raise ValueError(f"stalls.nodes: {unknown(name, following, 'broker that only follows')}")
+        if self.record == "histogram" and (self.fault or self.oracle):
+            raise ValueError("record: histogram keeps no single records, which `fault` and `oracle` need")
+        if self.ramp is not None and self.record != "histogram":
+            raise ValueError("ramp: it needs `record: histogram`, since it sends as much as it can")
         return self
 
     def faulted(self, brokers: tuple[Node, ...]) -> list[Node]:
@@ -161,6 +203,11 @@ class Workload(_Strict):
         if self.fault is None:
             return []
         return [n for n in brokers if self.fault.target in (n.name, f"rack:{n.rack}")]
+
+    @property
+    def leaders_fail(self) -> bool:
+        """Whether the fault takes away brokers that lead, so that others must and do."""
+        return any(n.rack in self.topic.leaders for n in self.faulted(plan(self.cluster).brokers))
 
     def replicas(self, brokers: tuple[Node, ...]) -> list[list[int]]:
         """Replicas of each partition, leader first, racks in turn."""

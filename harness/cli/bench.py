@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from harness import campaign as campaigns
 from harness import workload as workloads
 from harness.backends import BACKENDS
-from harness.campaign import Campaign
+from harness.campaign import Campaign, Outage
 from harness.cli import report
 from harness.cli.output import Ticks, err, out
 from harness.errors import Exit, RackspanError
 from harness.home import project_root
 from harness.scenarios.bench import run_bench
+from harness.scenarios.outage import Stretches, run_outage
+from harness.spec import parse
+from harness.workload import Workload
 
 
 def complete_workload(incomplete: str) -> list[str]:
@@ -68,9 +71,17 @@ def _parts(chosen: Campaign, seed: int | None, progress: Ticks) -> tuple[list[Pa
             progress.note(f"part {number} of {total}: {part.name}")
         place = {"name": chosen.name, "id": campaign, "part": number, "parts": total}
         try:
-            runs.append(run_bench(report.runs_folder(), part, seed=seed, campaign=place, progress=progress))
+            runs.append(_run(part, seed, place, progress))
         except RackspanError as e:
             failures.append((part.name, e))
     if not runs:
         raise failures[0][1]
     return runs, [f"{name}: {e.brief}" for name, e in failures]
+
+
+def _run(part: Workload | Outage, seed: int | None, campaign: dict[str, Any], progress: Ticks) -> Path:
+    if isinstance(part, Workload):
+        return run_bench(report.runs_folder(), part, seed=seed, campaign=campaign, progress=progress)
+    spec = parse({"name": part.name, "backend": part.backend})
+    stretches = None if part.seconds is None else Stretches(*[part.seconds] * 4)
+    return run_outage(report.runs_folder(), spec=spec, stretches=stretches, campaign=campaign, progress=progress)

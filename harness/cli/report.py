@@ -40,7 +40,8 @@ def newest(folder: Path) -> list[Path]:
     Raises RackspanError (exit code 2) if there is no run.
     """
     found = {p.parent: _manifest(p) for p in sorted(folder.glob("*/manifest.json"))}
-    benches = [p for p, told in found.items() if told.get("kind") == "bench" and told["state"] != "running"]
+    ended = [p for p, told in found.items() if told.get("state") in ("finished", "failed")]
+    benches = [p for p in ended if found[p]["kind"] == "bench" or _campaign(found[p])]
     if benches:
         campaign = _campaign(found[benches[-1]])
         return [p for p in benches if campaign and _campaign(found[p]) == campaign] or benches[-1:]

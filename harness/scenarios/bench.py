@@ -16,14 +16,18 @@ from harness.progress import Progress
 from harness.results import RunFolder
 from harness.scenarios.clients import Clients, clients, priority
 from harness.scenarios.cpu import Ticks
+from harness.scenarios.stalls import stalled
 from harness.services import fetches
+from harness.services.moves import lead
 from harness.services.topics import Topics
 from harness.spec import ClusterSpec
 from harness.wait import Pending, pause, wait_for
-from harness.workload import Mode, Workload
+from harness.workload import Fault, Limits, Mode, Ramp, Workload
 
 _RTT_SAMPLES = 15
-_JVM = ("-Xmx256m", "-XX:+UseSerialGC")
+_JVM = ("-XX:+UseSerialGC",)
+_HEAP, _RAMP_HEAP = "-Xmx256m", "-Xmx640m"  # beyond what a mode can do, producers' buffers are full
+_LONG_S = 1e7  # a client that counts needs no room for its records
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ def run_bench(
             cluster.progress = Progress()  # one line a block is enough
         _warm_up(run, sides, workload.blocks.warmup, progress)
         for number, turn in enumerate(order(workload.blocks.rounds, len(sides), seed)):
-            _turn(run, workload, sides[turn[1]], number, turn[0], progress)
+            _turn(run, workload, sides[turn[1]], number, turn[0], seed, progress)
         with progress.step("clients stopped"):
             load.stop()
         if workload.oracle:
@@ -128,15 +132,19 @@ def _side(workload: Workload, mode: Mode, cluster: KafkaCluster, load: Clients) 
         bootstrap,
         mode.name,
         Path(),
-        rate=workload.load.rate,
+        rate=workload.ramp.rates[0] if workload.ramp else workload.load.rate,
+        duration=_LONG_S if workload.record == "histogram" else 3600,
         size=workload.load.size,
         acks=mode.acks,
         connections=workload.load.connections,
         start_paused=True,
         close_seconds=20,
+        histogram=workload.record == "histogram",
+        consume=workload.consume,
     )
     leader = next(n.name for n in cluster.plan.brokers if n.id == replicas[0][0])
-    client = load.start(produce, cluster, jvm=_JVM, nice=priority(), beside=cluster.node(leader))
+    jvm = (*_JVM, _RAMP_HEAP if workload.ramp else _HEAP)
+    client = load.start(produce, cluster, jvm=jvm, nice=priority(), beside=cluster.node(leader))
     return Side(mode, cluster, topics, client)
 
 
@@ -154,7 +162,9 @@ def _warm_up(run: RunFolder, sides: list[Side], seconds: float, progress: Progre
         _answered(side.client)
 
 
-def _turn(run: RunFolder, workload: Workload, side: Side, number: int, pair: int, progress: Progress) -> None:
+def _turn(
+    run: RunFolder, workload: Workload, side: Side, number: int, pair: int, seed: int, progress: Progress
+) -> None:
     mode, plan = side.mode, workload.blocks
     data = {"block": number, "pair": pair, "mode": mode.shown, "role": mode.side, "producer": mode.name}
     total = plan.rounds * len(workload.modes)
@@ -162,26 +172,87 @@ def _turn(run: RunFolder, workload: Workload, side: Side, number: int, pair: int
         side.client.resume()
         pause(plan.settle)
         data |= _links(side.cluster)
-        _part(run, {**data, "part": "quiet"}, plan.seconds)
+        if workload.ramp is None:
+            _part(run, workload, side, {**data, "part": "quiet"}, plan.seconds, seed)
+        else:
+            _ramp(run, workload, workload.ramp, side, data, seed)
         if workload.fault is not None:
-            fault = workload.fault
-            names = [n.name for n in workload.faulted(side.cluster.plan.brokers)]
             pause(plan.settle)  # what was due last in the part above has its answer before something breaks
-            with nodes_down(side.cluster, names, how=fault.how, events=run, name=f"{fault.how} {fault.target}"):
-                _part(run, {**data, "part": "fault"}, fault.seconds, side)
-            pause(fault.recover)
+            _broken(run, workload, workload.fault, side, data, seed)
         side.client.pause()
         _answered(side.client)
         if workload.fault is not None:
-            side.cluster.wait_in_sync()
+            _mended(workload, side)
 
 
-def _part(run: RunFolder, data: dict[str, Any], seconds: float, broken: Side | None = None) -> None:
+def _broken(run: RunFolder, workload: Workload, fault: Fault, side: Side, data: dict[str, Any], seed: int) -> None:
+    names = [n.name for n in workload.faulted(side.cluster.plan.brokers)]
+    with nodes_down(side.cluster, names, how=fault.how, events=run, name=f"{fault.how} {fault.target}"):
+        _part(run, workload, side, {**data, "part": "fault"}, fault.seconds, seed)
+    pause(fault.recover)
+
+
+def _mended(workload: Workload, side: Side) -> None:
+    """All is as it was before the fault: replicas in sync, and led from where they shall be."""
+    side.cluster.wait_in_sync()
+    if workload.leaders_fail:
+        for mode in [m for m in workload.modes if m.distribution == side.mode.distribution]:
+            lead(side.cluster, mode.name, range(workload.topic.partitions))
+
+
+def _ramp(run: RunFolder, workload: Workload, ramp: Ramp, side: Side, data: dict[str, Any], seed: int) -> None:
+    """One rate after the other, until one is beyond what the mode can do."""
+    first: dict[str, Any] = {}
+    for rate in ramp.rates:
+        side.client.set_rate(rate)
+        pause(workload.blocks.settle)
+        step = {**data, "part": f"rate-{rate:g}", "rate": rate}
+        told = _part(run, workload, side, step, workload.blocks.seconds, seed, first)
+        first = first or told
+        if told["beyond"]:
+            break
+    side.client.set_rate(ramp.rates[0])
+
+
+def _part(
+    run: RunFolder,
+    workload: Workload,
+    side: Side,
+    data: dict[str, Any],
+    seconds: float,
+    seed: int,
+    first: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Measures for so long; returns what was seen. `first` is what was seen at a ramp's first rate."""
+    counted = workload.record == "histogram"
     before = Ticks.now()
     run.event("phase", "block", "begin", data)
-    pause(seconds)
-    seen = {"isr": broken.topics.in_sync(broken.mode.name)} if broken is not None else {}
-    run.event("phase", "block", "end", {**data, **before.until(Ticks.now()), **seen})
+    begun = side.client.begin(f"{data['block']}/{data['part']}") if counted else {}
+    with stalled(side.cluster, workload.stalls, f"{seed}-{data['block']}") as stalls:
+        pause(seconds)
+    seen: dict[str, Any] = {**before.until(Ticks.now()), **stalls}
+    if data["part"] == "fault":
+        seen["isr"] = side.topics.in_sync(side.mode.name)
+    if counted:
+        ended = side.client.end()
+        took = (ended["mono_ns"] - begun["mono_ns"]) / 1e9
+        seen["acked_per_s"] = round((ended["acked"] - begun["acked"]) / took, 1)
+        if workload.ramp is not None:
+            seen |= {"p99_us": ended["p99_us"], "lag_p99_us": ended["lag_p99_us"]}
+            seen["beyond"] = beyond(workload.ramp, workload.limits, data["rate"], seen, first or seen)
+    run.event("phase", "block", "end", {**data, **seen})
+    return seen
+
+
+def beyond(ramp: Ramp, limits: Limits, rate: float, seen: dict[str, Any], first: dict[str, Any]) -> str:
+    """Why a rate is beyond what a mode can do; empty where it is not."""
+    if seen["acked_per_s"] < ramp.answered * rate:
+        return f"{seen['acked_per_s']:,.0f} of {rate:,.0f} records a second were answered"
+    if seen["lag_p99_us"] is not None and seen["lag_p99_us"] / 1000 > limits.send_lag_p99_ms:
+        return f"the load client was late: send lag p99 {seen['lag_p99_us'] / 1000:,.1f} ms"
+    if seen["p99_us"] and first["p99_us"] and seen["p99_us"] > ramp.times * first["p99_us"]:
+        return f"p99 was {seen['p99_us'] / 1000:,.1f} ms, {first['p99_us'] / 1000:,.1f} ms at the first rate"
+    return ""
 
 
 def _links(cluster: KafkaCluster) -> dict[str, Any]:

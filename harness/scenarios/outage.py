@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from harness.cluster import KafkaCluster
 from harness.faults.rack import rack_down
@@ -41,6 +42,7 @@ def run_outage(
     spec: ClusterSpec | None = None,
     rate: float = 100,
     stretches: Stretches | None = None,
+    campaign: dict[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Path:
     """Brings a cluster up, takes a rack away under load, and returns the run folder; about 70 s.
@@ -51,7 +53,14 @@ def run_outage(
     progress = progress or Progress()
     spec = spec or ClusterSpec(name="outage")  # type: ignore[call-arg]
     times = stretches or Stretches()
-    told = {"cluster": spec.model_dump(), "topic": TOPIC, MIN_RACKS: NEEDED, "rate": rate, "stretches": vars(times)}
+    told: dict[str, Any] = {
+        "cluster": spec.model_dump(),
+        "topic": TOPIC,
+        MIN_RACKS: NEEDED,
+        "rate": rate,
+        "stretches": vars(times),
+    }
+    told["campaign"] = campaign or {}
     with (
         RunFolder.create(runs, "outage", kind="outage", spec=told) as run,
         KafkaCluster.running(spec, progress=progress) as cluster,

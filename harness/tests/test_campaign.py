@@ -9,9 +9,11 @@ import pytest
 import yaml
 
 from harness import campaign, workload
+from harness.campaign import Outage
 from harness.errors import RackspanError
 from harness.home import project_root
 from harness.tests.test_workload import GOOD
+from harness.workload import Workload
 
 
 def made(folder: Path, *parts: dict[str, Any], **more: Any) -> str:
@@ -25,11 +27,12 @@ def made(folder: Path, *parts: dict[str, Any], **more: Any) -> str:
 def test_what_is_shipped_is_valid_by_name_and_by_path_and_carries_a_verdict(name: str) -> None:
     found = campaign.load(name)
     assert found.name == name and found == campaign.load(str(project_root() / "campaigns" / f"{name}.yaml"))
-    assert all(part.blocks.rounds >= 6 for part in found.parts)
+    assert all(part.blocks.rounds >= 6 for part in found.parts if isinstance(part, Workload))
 
 
 def test_near_and_far_racks_a_hanging_follower_and_a_lost_rack_in_one_campaign() -> None:
-    parts = {part.name: part for part in campaign.load("near-far").parts}
+    parts = {part.name: part for part in campaign.load("near-far").parts if isinstance(part, Workload)}
+    assert parts["end-to-end"].consume
     assert parts["racks-2ms"].rtt_ms() == {"b": 2, "c": 2}
     assert parts["unequal-racks"].rtt_ms() == {"b": 2, "c": 20}
     faults = {part.fault.how: part for part in parts.values() if part.fault is not None}
@@ -39,23 +42,60 @@ def test_near_and_far_racks_a_hanging_follower_and_a_lost_rack_in_one_campaign()
     assert {part.cluster.backend for part in parts.values()} == {"netns"}
 
 
+def test_every_kind_of_campaign_is_there() -> None:
+    """Equal racks, unequal ones, a follower that hangs, a lost rack, stalls, an outage, the knee, all levels."""
+    assert set(workload.shipped()) >= {"quiet", "near-far", "paused-follower", "rack-killed", "independent-stalls"}
+    outage, killed = campaign.load("rack-outage").parts
+    assert isinstance(outage, Outage) and isinstance(killed, Workload) and killed.leaders_fail
+    short = campaign.load("rack-outage").changed(rounds=2, seconds=3, warmup=1).on("netns").parts[0]
+    assert short == Outage(backend="netns", seconds=3)
+    stalls = workload.load("independent-stalls")
+    assert stalls.load.rate * stalls.blocks.seconds * stalls.blocks.rounds >= 100_000, "a p99.9 needs as many"
+    knee = workload.load("knee")
+    assert knee.ramp is not None and {m.role for m in knee.modes} >= {"candidate", "baseline", "control", "stock"}
+    levels = {
+        (m.distribution, m.acks, m.topic.get("min.insync.replicas"), m.topic.get("min.insync.racks"))
+        for m in workload.load("levels").modes
+    }
+    assert levels == {
+        ("stock", "1", None, None),
+        ("stock", "all", "2", None),
+        ("stock", "all", "3", None),
+        ("rackspan", "all", "2", "2"),
+        ("rackspan", "min.insync.replicas", "2", "2"),
+    }
+
+
+def test_near_and_far_racks_take_half_an_hour() -> None:
+    seconds = 0.0
+    for part in campaign.load("near-far").parts:
+        assert isinstance(part, Workload)
+        fault = 0.0 if part.fault is None else part.blocks.settle + part.fault.seconds + part.fault.recover + 5
+        block = part.blocks.settle + part.blocks.seconds + 0.6 + fault  # and what steering it takes
+        seconds += 35 + part.blocks.warmup + part.blocks.rounds * len(part.modes) * block  # and bringing a cluster up
+    assert 20 * 60 < seconds < 35 * 60
+
+
 def test_a_part_changes_what_it_names_and_nothing_else(tmp_path: Path) -> None:
     change = {"load": {"rate": 7}, "topic": {"settings": {"x.y": 1}}, "fault": None}
     (part,) = campaign.load(made(tmp_path, {"workload": "mine.yaml", "change": change})).parts
+    assert isinstance(part, Workload)
     assert (part.load.rate, part.load.size, part.fault) == (7, 200, None)
     assert part.topic.settings == {"min.insync.racks": "2", "x.y": "1"} and part.topic.partitions == 3
 
 
 def test_modes_of_a_part_are_chosen_by_name() -> None:
     killed = next(p for p in campaign.load("near-far").parts if p.name == "rack-killed")
+    assert isinstance(killed, Workload)
     assert [m.name for m in killed.modes] == ["minisr", "all"]
 
 
 def test_lengths_and_back_end_go_to_every_part(tmp_path: Path) -> None:
     found = campaign.load(made(tmp_path, {"workload": "quiet"}, {"workload": "mine.yaml"}))
     short = found.changed(rounds=2, seconds=3, warmup=1).on("netns")
-    assert [(p.blocks.rounds, p.blocks.seconds, p.blocks.warmup) for p in short.parts] == [(2, 3, 1)] * 2
-    assert [p.cluster.backend for p in short.parts] == ["netns"] * 2
+    for part in short.parts:
+        assert isinstance(part, Workload) and part.cluster.backend == "netns"
+        assert (part.blocks.rounds, part.blocks.seconds, part.blocks.warmup) == (2, 3, 1)
     with pytest.raises(RackspanError, match="unequal-racks cannot run on the back end local") as caught:
         campaign.load(made(tmp_path, {"workload": "quiet"}, {"workload": "unequal-racks"})).on("local")
     assert caught.value.code == 4
@@ -71,6 +111,8 @@ def test_lengths_and_back_end_go_to_every_part(tmp_path: Path) -> None:
         ({"workload": "quiet", "modes": ["all", "one"]}, "exactly one must have the role 'candidate', not 0"),
         ({"workload": "quiet", "change": {"laod": {}}}, "no key 'laod'; did you mean 'load'?"),
         ({"workload": "quiet", "change": {"load": {"rate": 0}}}, "load.rate: Input should be greater than 0"),
+        ({"workload": "quiet", "scenario": "outage"}, "give a workload, with modes and change where wanted"),
+        ({}, "parts.0: give a workload"),
         ({"workload": "near-far"}, "near-far.yaml is a campaign itself"),
     ],
 )

@@ -100,8 +100,13 @@ def test_report_takes_the_newest_benchmark_with_all_its_parts(tmp_path: Path) ->
     _run(tmp_path, "20260105T000000Z-bench-near", "bench", "one")
     _run(tmp_path, "20260105T000100Z-bench-far", "bench", "one", state="failed")
     _run(tmp_path, "20260105T000050Z-bench-near", "bench", "two")
+    _run(tmp_path, "20260105T000200Z-outage", "outage", "one")
     _run(tmp_path, "20260106T000000Z-bench-quiet", "bench", state="running")
-    assert [p.name for p in report.newest(tmp_path)] == ["20260105T000000Z-bench-near", "20260105T000100Z-bench-far"]
+    assert [p.name for p in report.newest(tmp_path)] == [
+        "20260105T000000Z-bench-near",
+        "20260105T000100Z-bench-far",
+        "20260105T000200Z-outage",
+    ]
 
 
 def test_what_the_analysis_refuses_is_told(tmp_path: Path) -> None:

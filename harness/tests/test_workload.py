@@ -10,10 +10,10 @@ import yaml
 
 from harness import workload
 from harness.errors import RackspanError
-from harness.scenarios.bench import cluster_spec, order
+from harness.scenarios.bench import beyond, cluster_spec, order
 from harness.services import fetches
 from harness.topology import plan
-from harness.workload import Workload
+from harness.workload import Ramp, Workload
 
 GOOD: dict[str, Any] = {
     "name": "mine",
@@ -55,6 +55,10 @@ def test_a_workload_that_is_not_there_names_the_nearest() -> None:
         ({"topic": {"leaders": ["a"], "replication": 6}}, "6 replicas need as many brokers, not 5"),
         ({"fault": {"how": "pause", "target": "a2"}}, "fault.target: a2 leads partitions"),
         ({"fault": {"how": "pause", "target": "c3"}}, "fault.target: no broker or rack 'c3'; did you mean 'c1'?"),
+        ({"record": "histogram"}, "record: histogram keeps no single records, which `fault` and `oracle` need"),
+        ({"ramp": {"rates": [1, 2]}}, "ramp: it needs `record: histogram`"),
+        ({"ramp": {"rates": [2, 2]}}, "ramp.rates: each rate must be above the one before"),
+        ({"stalls": {"nodes": ["a1"], "every": 1}}, "stalls.nodes: no broker that only follows 'a1'; did you mean"),
         ({"load": {"rate": 0}}, "load.rate: Input should be greater than 0, not 0"),
     ],
 )
@@ -93,6 +97,29 @@ def test_distances_count_from_the_leading_rack() -> None:
 def test_a_workload_without_delays_runs_on_either_back_end() -> None:
     assert workload.load("quiet").on("netns").cluster.backend == "netns"
     assert workload.load("unequal-racks").on("netns") == workload.load("unequal-racks")
+
+
+def test_a_killed_rack_may_lead_and_then_others_must() -> None:
+    killed = made(fault={"how": "kill", "target": "rack:a"})
+    assert killed.leaders_fail and not made().leaders_fail and not made(fault=None).leaders_fail
+
+
+@pytest.mark.parametrize(
+    ("rate", "seen", "told"),
+    [
+        (1000, {"acked_per_s": 990.0, "p99_us": 9_000, "lag_p99_us": 900}, ""),
+        (1000, {"acked_per_s": 890.0, "p99_us": 9_000, "lag_p99_us": 900}, "890 of 1,000 records a second"),
+        (1000, {"acked_per_s": 990.0, "p99_us": 11_000, "lag_p99_us": 900}, "p99 was 11.0 ms, 1.0 ms at the first"),
+        (1000, {"acked_per_s": 990.0, "p99_us": 9_000, "lag_p99_us": 11_000}, "send lag p99 11.0 ms"),
+        (1000, {"acked_per_s": 0.0, "p99_us": None, "lag_p99_us": None}, "0 of 1,000 records a second"),
+    ],
+)
+def test_a_rate_is_beyond_when_answers_fall_behind_or_latency_leaves_the_floor(
+    rate: float, seen: dict[str, Any], told: str
+) -> None:
+    ramp, first = Ramp.model_validate({"rates": [1, 2]}), {"p99_us": 1_000}
+    found = beyond(ramp, made().limits, rate, seen, first)
+    assert (told in found) if told else found == ""
 
 
 def test_settings_become_text() -> None:
