@@ -18,12 +18,14 @@ from harness.backends.ssh import MACHINES, SshBackend, SshHost
 from harness.dist import Distribution
 from harness.errors import Exit, RackspanError
 from harness.home import project_root
+from harness.net.routes import NUMBER
 from harness.spec import parse
 from harness.state import State
 from harness.tests import machines
 from harness.tests.test_documents import commands
 from harness.topology import plan
 
+PLACE = "/var/tmp/rackspan-root"
 PAGE = project_root() / "docs" / "vms.md"
 
 
@@ -169,16 +171,18 @@ def test_the_commands_of_the_page(file: Path, tmp_path: Path) -> None:
     env["PATH"] = f"{Path(sys.executable).parent}:{env['PATH']}"
     session = "harness.runner.session"
     wanted = commands(PAGE.read_text(encoding="utf-8"))
-    assert len(wanted) == 8
+    assert len(wanted) == 10
     for command in wanted:
         line = command.replace("vms.yaml", str(file)).replace(session, f"{session} --attempts 2 --results {results}")
         done = subprocess.run(["bash", "-c", line], cwd=project_root(), env=env, capture_output=True, text=True)
         assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+        if "fault list" in command:
+            assert "a-c is cut" in done.stdout and "b to c, c to b" in done.stdout, done.stdout
         if "down" in command:
             assert processes_with(MARKER, str(tmp_path / "home" / "clusters" / "vms")) == []
     assert "1 passed, 0 failed" in done.stdout
     made = backend(tmp_path / "other", file)
-    left = brought_up(made).run(["sh", "-c", "cd /var/tmp/rackspan-root && echo dist/* && ls clusters"])
+    left = brought_up(made).run(["sh", "-c", f"cd {PLACE} && echo dist/* && ls clusters && ip rule show pref {NUMBER}"])
     assert left.startswith("dist/rackspan-kafka_") and left.count("\n") == 1, left
 
 
