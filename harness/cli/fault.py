@@ -21,7 +21,7 @@ from harness.faults.unflushed import Tail
 from harness.net.control import Links, LinkSeen
 
 fault = typer.Typer(
-    help="Break things on purpose, see what is broken, and heal it. The back end local has no cuts, only netns has delays.",
+    help="Break things on purpose, see what is broken, and heal it. Not on local: cuts. On netns only: delays.",
     no_args_is_help=True,
 )
 
