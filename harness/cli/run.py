@@ -25,15 +25,19 @@ COMPARED = "two-racks"
 def run(
     to: Annotated[Path | None, typer.Option("--out", help="Folder for the page, report.json and tables.")] = None,
     results: Annotated[Path | None, typer.Option(help="Folder for logs and reports of the plan's tests.")] = None,
+    rounds: Annotated[int | None, typer.Option(min=1, help="Of the comparison; six carry a verdict.")] = None,
+    block: Annotated[float | None, typer.Option(min=1, help="Seconds of a block of the comparison.")] = None,
+    warmup: Annotated[float | None, typer.Option(min=0, help="Seconds of its warm-up.")] = None,
 ) -> None:
     """Build, run the outage plan and the latency comparison on real clusters, and write the report."""
     progress = Ticks()
     build(progress)
     folder = (results or results_folder()).resolve()
     plan = stages.run([system_tests("outage plan", [PLAN], folder)], folder / "logs", progress)
+    compared = workload.load(COMPARED).changed(rounds=rounds, seconds=block, warmup=warmup)
     runs = [
         run_outage(report.runs_folder(), progress=progress),
-        run_bench(report.runs_folder(), workload.load(COMPARED), progress=progress),
+        run_bench(report.runs_folder(), compared, progress=progress),
     ]
     page = report.write(runs, to or project_root() / "build" / "report", progress)
     for line in json.loads(page.with_name("report.json").read_text(encoding="utf-8"))["headline"]:

@@ -21,6 +21,7 @@ from harness.stages import Stage
 
 # The six tests of the proposal's plan, which `rackspan run` runs.
 PLAN = "system_tests/suites/plan.yml"
+SHORT = ("--rounds", "2", "--block", "5", "--warmup", "10")  # all of its comparison runs, and claims nothing
 
 
 def test(
@@ -67,7 +68,7 @@ def everything(folder: Path) -> list[Stage]:
         tests("analysis", "spark_analysis/tests"),
         Stage("JUnit tests of the patches", gradle_command(["testPatch"]), project_root() / "build/junit/reports"),
         Stage("upstream tests", [command, "verify-stock", "--out", str(upstream)], upstream),
-        Stage("main job", [command, "run", "--results", str(main)], main),
+        Stage("main job", [command, "run", "--results", str(main), *SHORT], main),
         system_tests("system tests", beside_the_plan(), folder),
         tests("documents", "harness/tests", "-m", "documents"),
         tests("tool chain and reproducible build", "kafka-patch/kpatch/tests", "-m", "slow"),
