@@ -8,17 +8,14 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
-from pyspark.sql import DataFrame
-
+from spark_analysis.cache import Cache
 from spark_analysis.checker.cli import write_check
 from spark_analysis.errors import FAILED, OK, AnalysisError
-from spark_analysis.ingest import read_runs
-from spark_analysis.report import document as documents
+from spark_analysis.pipeline import analyse, plain, write_tables
+from spark_analysis.report.document import build
 from spark_analysis.report.markdown import summary
 from spark_analysis.report.render import page, pictures
-from spark_analysis.session import session
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -28,6 +25,7 @@ def main(argv: list[str] | None = None) -> int:
     report = verbs.add_parser("report", help="one page, report.json and tables from run folders")
     report.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="run folder")
     report.add_argument("--out", required=True, type=Path, help="folder for report.html, report.json and tables/")
+    report.add_argument("--cache", default=None, type=Path, help="what was computed of runs before; default: OUT/cache")
     report.add_argument("--master", default=None, help="Spark master; default: what spark-submit chose, else local[*]")
     judge = verbs.add_parser("check", help="what became of every acknowledged record; exit code 1 if anything is wrong")
     judge.add_argument("runs", nargs="*", type=Path, metavar="RUN", help="run folder; without any: one a line on stdin")
@@ -41,38 +39,33 @@ def main(argv: list[str] | None = None) -> int:
         if options.verb == "check":
             runs = options.runs or (Path(line.strip()) for line in sys.stdin if line.strip())
             return write_check(runs, options.out, min_racks=options.min_racks, master=options.master)
-        print(write_report(options.runs, options.out, options.master))
+        print(write_report(options.runs, options.out, options.master, options.cache))
     except AnalysisError as e:
         print(e, file=sys.stderr)
         return e.code
     return OK
 
 
-def write_report(paths: list[Path], out: Path, master: str | None = None) -> Path:
+def write_report(paths: list[Path], out: Path, master: str | None = None, cache: Path | None = None) -> Path:
     """Writes the report of the runs into ``out`` and returns the page's path; a bad folder is told and left out."""
     started = time.monotonic()
 
     def tell(text: str) -> None:
         print(f"[{time.monotonic() - started:5.1f} s] {text}", file=sys.stderr, flush=True)
 
-    tell("starting Spark")
-    spark = session(master, sum(f.stat().st_size for path in paths for f in path.glob("*/*.parquet")))
-    runs, skipped = read_runs(spark, paths)
-    for error in skipped:
-        tell(f"left out: {error}")
-    if not runs:
+    done = analyse(paths, Cache(cache or out / "cache", tell), master, tell)
+    if not done.entries:
         raise AnalysisError(
             "no report made",
             seen=f"none of {len(paths)} folder{'' if len(paths) == 1 else 's'} could be read",
             do="see the lines above; give folders made by a run",
             code=FAILED,
         )
-    document, tables = documents.build(spark, runs, skipped, tell)
+    document = plain(build([entry.part for entry in done.entries], done.skipped, done.work))
     out.mkdir(parents=True, exist_ok=True)
-    tell(f"writing {len(tables)} tables")
-    for name, frame in tables.items():
-        _write_table(frame, out / "tables" / name)
-    _write_aside(out / "report.json", json.dumps(_plain(document), indent=1) + "\n")
+    number = write_tables(done.entries, out / "tables")
+    tell(f"{number} tables; computed {len(done.work['computed'])} runs, knew {len(done.work['reused'])}")
+    _write_aside(out / "report.json", json.dumps(document, indent=1) + "\n")
     tell("drawing")
     (out / "pictures").mkdir(exist_ok=True)
     for name, svg in pictures(document).items():
@@ -83,18 +76,7 @@ def write_report(paths: list[Path], out: Path, master: str | None = None) -> Pat
     return out / "report.html"
 
 
-def _write_table(frame: DataFrame, path: Path) -> None:
-    frame.coalesce(1).write.mode("overwrite").parquet(str(path))
-
-
 def _write_aside(path: Path, text: str) -> None:
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     aside.write_text(text, encoding="utf-8")
     aside.replace(path)
-
-
-def _plain(document: dict[str, Any]) -> dict[str, Any]:
-    """The document with numbers rounded as far as JSON readers need: nothing is lost below a microsecond."""
-    text = json.dumps(document, default=str)
-    plain: dict[str, Any] = json.loads(text, parse_float=lambda t: round(float(t), 6))
-    return plain

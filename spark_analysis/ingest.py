@@ -1,10 +1,8 @@
-"""Run folders to DataFrames. Reading happens here and nowhere else."""
+"""Run folders to DataFrames: what folders.py has checked is read by Spark here and nowhere else."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DoubleType, IntegerType, LongType, StringType, StructField, StructType
 
 from spark_analysis import schemas
-from spark_analysis.errors import AnalysisError
+from spark_analysis.folders import NEEDED, Folder, check_table, parts, read_folder
 
 BLOCKS = StructType(
     [
@@ -36,11 +34,9 @@ BLOCKS = StructType(
 
 @dataclass(frozen=True)
 class Run:
-    """One checked run folder: manifest and events in memory, tables as DataFrames with a column run in front."""
+    """One checked run folder; its tables as DataFrames with a column run in front."""
 
-    path: Path
-    manifest: dict[str, Any]
-    events: list[dict[str, Any]]
+    folder: Folder
     acks: DataFrame
     reads: DataFrame
     metrics: DataFrame
@@ -49,36 +45,28 @@ class Run:
     @property
     def id(self) -> str:
         """The run id; also the value of column run."""
-        return str(self.manifest["run_id"])
+        return self.folder.id
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The run's manifest."""
+        return self.folder.manifest
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """The run's events in the order written."""
+        return self.folder.events
+
+
+def open_run(spark: SparkSession, folder: Folder) -> Run:
+    """The tables of a folder that was checked."""
+    run = F.lit(folder.id).alias("run")
+    return Run(folder, *(_frame(spark, folder.path, name).select(run, "*") for name in NEEDED))
 
 
 def read_run(spark: SparkSession, path: Path) -> Run:
     """Reads and checks one run folder; raises AnalysisError that names the folder."""
-    layout = schemas.contract()["layout"]
-    manifest = schemas.check_manifest(path, _json(path / layout["manifest"]))
-    events = schemas.check_events(path, _lines(path / layout["events"]))
-    run = manifest["run_id"]
-    tables = (_table(spark, path, name, run) for name in ("acks", "reads", "metrics", "fetches"))
-    return Run(path, manifest, events, *tables)
-
-
-def read_runs(spark: SparkSession, paths: list[Path]) -> tuple[list[Run], list[AnalysisError]]:
-    """All runs that can be read, and one error for each that cannot. A run given twice counts once."""
-    runs: dict[str, Run] = {}
-    errors = []
-    for path in paths:
-        try:
-            run = read_run(spark, path)
-        except AnalysisError as e:
-            errors.append(e)
-            continue
-        runs.setdefault(run.id, run)
-    return list(runs.values()), errors
-
-
-def union(frames: list[DataFrame]) -> DataFrame:
-    """One DataFrame of the same table of several runs."""
-    return reduce(DataFrame.unionByName, frames)
+    return open_run(spark, read_folder(path))
 
 
 def blocks(spark: SparkSession, runs: list[Run]) -> DataFrame:
@@ -106,47 +94,14 @@ def blocks(spark: SparkSession, runs: list[Run]) -> DataFrame:
     return spark.createDataFrame(rows, BLOCKS)
 
 
-def _table(spark: SparkSession, path: Path, name: str, run: str) -> DataFrame:
-    if not (path / name).is_dir():
-        raise AnalysisError(
-            f"{path} is not a whole run folder",
-            seen=f"no folder {name}",
-            do="give a folder made by a run, not one of its parts",
-        )
-    return read_table(spark, path, name).select(F.lit(run).alias("run"), *schemas.table(name).names)
-
-
 def read_table(spark: SparkSession, path: Path, name: str) -> DataFrame:
-    """One table of a run folder, empty if it has no files. Raises AnalysisError on columns not in the contract."""
+    """One table of a run folder, empty if it has no files. Raises AnalysisError if it does not fit the contract."""
+    check_table(path, name)
+    return _frame(spark, path, name)
+
+
+def _frame(spark: SparkSession, path: Path, name: str) -> DataFrame:
+    """The schema is given, not inferred: the footers were looked at before."""
     want = schemas.table(name)
-    if not any((path / name).glob("*.parquet")):
-        return spark.createDataFrame([], want)
-    frame = spark.read.parquet(str(path / name))
-    schemas.check_table(path, name, frame.schema)
-    return frame.select(*want.names)
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as e:
-        raise AnalysisError(
-            f"{path.parent} is not a run folder", seen=f"{path.name}: {e}", do="give a folder made by a run"
-        ) from e
-
-
-def _lines(path: Path) -> list[Any]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as e:
-        raise AnalysisError(
-            f"{path.parent} is not a run folder", seen=f"{path.name}: {e}", do="give a folder made by a run"
-        ) from e
-    rows = []
-    for line in lines:
-        try:
-            rows.append(json.loads(line))
-        except ValueError:
-            # Only the last line can be cut short, by a crash of the writer; what follows a broken line is unknown.
-            break
-    return rows
+    files = [str(file) for file in parts(path, name)]
+    return spark.read.schema(want).parquet(*files) if files else spark.createDataFrame([], want)

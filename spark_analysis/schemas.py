@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql.types import DataType, DoubleType, IntegerType, LongType, StringType, StructField, StructType
 
 from spark_analysis.errors import AnalysisError
@@ -44,10 +45,10 @@ def table(name: str) -> StructType:
     return StructType([StructField(f["name"], _TYPES[f["type"]], True) for f in fields])
 
 
-def check_table(where: Path, name: str, seen: StructType) -> None:
+def check_table(where: Path, name: str, seen: pa.Schema) -> None:
     """Raises AnalysisError when the columns or types differ from the contract."""
-    want = {f.name: f.dataType.simpleString() for f in table(name)}
-    have = {f.name: f.dataType.simpleString() for f in seen}
+    want = {f["name"]: f["type"] for f in contract()["tables"][name]["fields"]}
+    have = {f.name: str(f.type) for f in seen}
     if want == have:
         return
     missing = sorted(set(want) - set(have))

@@ -1,4 +1,4 @@
-"""Signed-rank estimate and interval over few rounds; plain numbers, no Spark."""
+"""Signed-rank estimates, equivalence and verdicts over few rounds; plain numbers, no Spark."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+import numpy as np
+from scipy import stats as reference
+
 # The least number of rounds whose strongest signed-rank result has p < 0.05, two-sided (2/64).
 MIN_PAIRS = 6
 CONFIDENCE = 0.95
-NOT_ENOUGH = "not enough runs"
+ALPHA = 1 - CONFIDENCE
+IMPROVED, REGRESSED, WITHIN_NOISE, NOT_ENOUGH = "improved", "regressed", "within noise", "not enough runs"
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,15 @@ class Interval:
     estimate: float
     low: float
     high: float
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """Two one-sided tests against a margin (1.05: five per cent up or down): p of the weaker one, and what follows."""
+
+    margin: float
+    p: float
+    shown: bool
 
 
 def signed_rank(values: Sequence[float]) -> Interval | None:
@@ -40,11 +53,64 @@ def signed_rank_ratio(ratios: Sequence[float]) -> Interval | None:
     return None if found is None else Interval(*(math.exp(v) for v in (found.estimate, found.low, found.high)))
 
 
-def direction(low: float | None, high: float | None) -> str:
-    """What the interval of a ratio of latencies says of the side above the line."""
+def signed_rank_p(ratios: Sequence[float]) -> float | None:
+    """Two-sided p of the exact signed-rank test that the middle of the logarithms is 0; None with too few rounds."""
+    logs = [math.log(r) for r in ratios]
+    if len(logs) < MIN_PAIRS:
+        return None
+    return float(_signed_rank_test(logs, "two-sided")) if any(logs) else 1.0
+
+
+def equivalence(ratios: Sequence[float], margin: float) -> Equivalence | None:
+    """Whether the ratios stay inside 1/margin to margin: two one-sided exact signed-rank tests, each at 2.5 %, so that
+    it is shown exactly when the whole 95 % interval lies inside. None with too few rounds.
+
+    That no difference shows proves nothing; this does.
+    """
+    if margin <= 1:
+        raise ValueError(f"a margin is a factor above 1, not {margin}")
+    logs, limit = [math.log(r) for r in ratios], math.log(margin)
+    if len(logs) < MIN_PAIRS:
+        return None
+    above = _signed_rank_test([v + limit for v in logs], "greater")
+    below = _signed_rank_test([v - limit for v in logs], "less")
+    p = max(above, below)
+    return Equivalence(margin, p, p <= ALPHA / 2)
+
+
+def _signed_rank_test(values: Sequence[float], side: str) -> float:
+    """Exact p; values that are equal (a simulation, a clock of few digits) take mean ranks."""
+    given = np.asarray([v for v in values if v], dtype=np.float64)
+    if not len(given):
+        return 1.0
+    tied = len(set(np.abs(given).tolist())) < len(given) or len(given) < len(values)
+    # Flipping all signs is what the exact test counts; scipy does that for tied ranks only when asked to.
+    method = reference.PermutationMethod(n_resamples=2**13, rng=np.random.default_rng(0)) if tied else "exact"
+    return float(reference.wilcoxon(given, alternative=side, method=method).pvalue)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p of a family of tests, in the order given: the least is multiplied by the number of all, and so on."""
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    out, reached = [0.0] * len(p_values), 0.0
+    for rank, i in enumerate(order):
+        reached = max(reached, min(1.0, p_values[i] * (len(p_values) - rank)))
+        out[i] = reached
+    return out
+
+
+def noise_factor(control: Interval | None) -> float:
+    """By what factor two equal modes differed: the farther end of their interval, up or down. 1: none was measured."""
+    return 1.0 if control is None else math.exp(max(abs(math.log(control.low)), abs(math.log(control.high))))
+
+
+def verdict(low: float | None, high: float | None, noise: float = 1.0) -> str:
+    """What the interval of a ratio of latencies says of the side above the line; ``noise`` is a factor from 1 on, and
+    no difference inside of it means anything.
+    """
     if low is None or high is None:
         return NOT_ENOUGH
-    return "faster" if high < 1 else "slower" if low > 1 else "no difference shown"
+    return IMPROVED if high < 1 / noise else REGRESSED if low > noise else WITHIN_NOISE
 
 
 def _critical(n: int) -> int:

@@ -5,19 +5,38 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_analysis import bootstrap, stats
+from spark_analysis import bootstrap, counts
+from spark_analysis.counts import RECORDS, VALUE
 from spark_analysis.ingest import Run, blocks
 from spark_analysis.report import verdicts
+from spark_analysis.report.comparison import compared, noises, shifts
 from spark_analysis.report.oracle import against_oracle
 from spark_analysis.report.outage import Section, rows
 from spark_analysis.report.rounds import Rounds, Side, per_round
 from spark_analysis.transforms import bench, latency
 
 QUIET, FAULT = "quiet", "fault"
-_CURVE = (*range(10, 990, 20), *range(990, 1000))
+# So many records and every microsecond is a value of its own; beyond, values are buckets of 0.4 %.
+EXACT_UP_TO = 2_000_000
+# Quantiles up to here have their column even where no sample carries them.
+ALWAYS_SHOWN = 999
+_SIDE = ["mode", "role", "part"]
+_BLOCK = ["block", "pair", *_SIDE]
+_QUANTILE_ROWS = pa.schema(
+    [
+        *((name, pa.int32()) for name in ("block", "pair")),
+        *((name, pa.string()) for name in _SIDE),
+        ("per_thousand", pa.float64()),
+        ("n", pa.int64()),
+        ("value_us", pa.float64()),
+    ]
+)
+_CURVE = (*range(10, 990, 20), *range(990, 1000), *(999 + n / 10 for n in range(1, 10)))
 _AROUND_BEFORE_S = 5.0
 _AROUND_BUCKET_NS = 250_000_000
 
@@ -26,22 +45,27 @@ def section(spark: SparkSession, run: Run) -> Section | None:
     """A benchmark run, or None when it has no finished block."""
     windows = blocks(spark, [run]).cache()
     spec = run.manifest["spec"]["workload"]
-    inside = latency.in_blocks(run.acks, windows).cache()
-    found = _judge_blocks(rows(windows.orderBy("block", "begin_ns")), rows(bench.send_lag(inside)), spec)
+    inside = latency.in_blocks(run.acks, windows)
+    few = run.folder.rows["acks"] <= EXACT_UP_TO
+    if few:
+        inside = inside.cache()
+    known = rows(windows.orderBy("block", "begin_ns"))
+    found = _judge_blocks(known, rows(bench.send_lag(inside)), spec)
     if not found:
         return None
-    kept = [(run.id, b["block"], b["part"]) for b in found if not b["void"]]
-    good = F.broadcast(spark.createDataFrame(kept, "run string, block int, part string"))
-    windows = windows.join(good, on=["run", "block", "part"], how="left_semi")
-    acked = latency.acknowledged(inside.join(good, on=["run", "block", "part"], how="left_semi")).cache()
-    per_block = latency.quantiles(acked, bench.BLOCK)
-    pooled = latency.quantiles(acked, ["run", "mode", "role", "part"])
-    curve = latency.quantiles(acked, ["run", "mode", "role", "part"], per_thousand=_CURVE)
-    histogram = bench.histogram(acked, bench.BLOCK)
-    outcomes = latency.outcomes(inside, ["run", "mode", "role", "part"])
-    known = [b["cpu_busy"] for b in found if b["cpu_busy"] is not None]
-    in_blocks, together = _sorted(per_block, "block", "part"), _sorted(pooled, "role", "part")
-    measured = _measured(in_blocks, together, rows(histogram))
+    sent = _named(bench.counted(inside, exact=few).toArrow(), found)
+    acked = sent.filter((pc.field("outcome") == "OK") & ~pc.field("void")).select([*_BLOCK, VALUE, RECORDS, "max_us"])
+    together = counts.quantiles(acked, _SIDE)
+    deepest = max((r["per_thousand"] for r in together if r["value_us"] is not None), default=0)
+    together = [r for r in together if r["per_thousand"] <= max(deepest, ALWAYS_SHOWN)]
+    in_blocks = counts.quantiles(acked, _BLOCK)
+    histogram = counts.bucketed(acked).group_by([*_BLOCK, VALUE], use_threads=False).aggregate([(RECORDS, "sum")])
+    histogram = histogram.rename_columns([*_BLOCK, VALUE, RECORDS])
+    outcomes = sent.group_by([*_SIDE, "outcome", "cause"], use_threads=False).aggregate([(RECORDS, "sum")])
+    outcomes = outcomes.rename_columns([*_SIDE, "outcome", "cause", RECORDS])
+    busy = [b["cpu_busy"] for b in found if b["cpu_busy"] is not None]
+    measured = _measured(in_blocks, together, histogram)
+    noise = noises(measured)
     data: dict[str, Any] = {
         "workload": spec,
         "backend": run.manifest["spec"]["backend"],
@@ -49,27 +73,48 @@ def section(spark: SparkSession, run: Run) -> Section | None:
         "modes": [{**m, "mode": m["label"]} for m in spec["modes"]],
         "blocks": found,
         "void": [b for b in found if b["void"]],
-        "cpu_busy": median(known) if known else None,
-        "pooled": [_with_interval(row, measured) for row in together],
+        "cpu_busy": median(busy) if busy else None,
+        "exact": few,
+        "quantiles": sorted({r["per_thousand"] for r in together}),
+        "pooled": _with_intervals(together, measured),
         "per_block": in_blocks,
-        "curve": [r for r in _sorted(curve, "role", "part") if r["value_us"] is not None],
-        "outcomes": rows(outcomes.drop("run").orderBy("part", "role", F.desc("records"))),
-        "ratios": _ratios(spec["modes"], measured),
+        "curve": [r for r in counts.quantiles(acked, _SIDE, _CURVE) if r["value_us"] is not None],
+        "shift": shifts(spec["modes"], measured),
+        "outcomes": outcomes.sort_by(
+            [("part", "ascending"), ("role", "ascending"), (RECORDS, "descending")]
+        ).to_pylist(),
+        "noise": noise,
+        "ratios": compared(spec["modes"], measured, noise),
     }
-    tables = {"bench_block_quantiles": per_block, "bench_histogram": histogram, "bench_outcomes": outcomes}
+    tables: dict[str, DataFrame | pa.Table] = {
+        "bench_block_quantiles": _table(run, pa.Table.from_pylist(in_blocks, _QUANTILE_ROWS)),
+        "bench_histogram": _table(run, histogram),
+        "bench_outcomes": _table(run, outcomes),
+    }
+    kept = [(run.id, b["block"], b["part"]) for b in found if not b["void"]]
+    good = F.broadcast(spark.createDataFrame(kept, "run string, block int, part string"))
     data["oracle"] = None
-    if not run.fetches.isEmpty():
-        ideal = against_oracle(spark, run, acked, spec)
+    if run.folder.rows["fetches"]:
+        counted = latency.acknowledged(inside.join(good, on=["run", "block", "part"], how="left_semi"))
+        ideal = against_oracle(spark, run, counted, spec)
         data["oracle"], tables["bench_oracle"] = ideal.data, ideal.tables["oracle"]
-    data["fault"] = _fault(spark, run, spec, windows, acked) if spec["fault"] else None
+    data["fault"] = None
+    if spec["fault"]:
+        windows = windows.join(good, on=["run", "block", "part"], how="left_semi")
+        data["fault"] = _fault(spark, run, spec, windows, acked)
     data["goals"] = verdicts.goals(data, measured)
     return Section(data, tables)
 
 
-def _sorted(quantiles: DataFrame, *by: str) -> list[dict[str, Any]]:
-    """Rows of quantiles, collected once."""
-    found = rows(quantiles.drop("run"))
-    return sorted(found, key=lambda r: (*(r[name] for name in by), r["per_thousand"]))
+def _named(counted: pa.Table, found: list[dict[str, Any]]) -> pa.Table:
+    """Counts with the names of their blocks, and whether these are void."""
+    names = [{k: b[k] for k in _BLOCK} | {"void": bool(b["void"])} for b in found]
+    schema = pa.schema([*((k, _QUANTILE_ROWS.field(k).type) for k in _BLOCK), ("void", pa.bool_())])
+    return counted.join(pa.Table.from_pylist(names, schema), ["block", "part"], join_type="inner")
+
+
+def _table(run: Run, table: pa.Table) -> pa.Table:
+    return table.add_column(0, "run", pa.array([run.id] * table.num_rows, pa.string()))
 
 
 def _judge_blocks(
@@ -104,44 +149,38 @@ def _void(row: dict[str, Any], spec: dict[str, Any]) -> list[str]:
     return reasons
 
 
-def _measured(per_block: list[dict[str, Any]], pooled: list[dict[str, Any]], histogram: list[dict[str, Any]]) -> Rounds:
-    quantiles: dict[Side, dict[int, dict[int, float | None]]] = {}
+def _measured(per_block: list[dict[str, Any]], pooled: list[dict[str, Any]], histogram: pa.Table) -> Rounds:
+    quantiles: dict[Side, dict[int, dict[float, float | None]]] = {}
     for r in per_block:
         quantiles.setdefault((r["role"], r["part"]), {}).setdefault(r["pair"], {})[r["per_thousand"]] = r["value_us"]
-    whole: dict[Side, dict[int, float | None]] = {}
+    whole: dict[Side, dict[float, float | None]] = {}
     for r in pooled:
         whole.setdefault((r["role"], r["part"]), {})[r["per_thousand"]] = r["value_us"]
-    counts: dict[Side, dict[int, dict[float, int]]] = {}
-    for r in histogram:
-        counts.setdefault((r["role"], r["part"]), {}).setdefault(r["pair"], {})[r["value"]] = r["records"]
-    return Rounds(quantiles, whole, counts)
+    each: dict[Side, dict[int, dict[float, int]]] = {}
+    for key, values, times in counts.groups(histogram, ["role", "part", "pair"]):
+        of_round = dict(zip(values.tolist(), times.astype(int).tolist(), strict=True))
+        each.setdefault((key["role"], key["part"]), {})[key["pair"]] = of_round
+    return Rounds(quantiles, whole, each)
 
 
-def _with_interval(row: dict[str, Any], measured: Rounds) -> dict[str, Any]:
-    """A pooled quantile with its bootstrap interval, where the sample carries it and there are enough rounds."""
-    found = None
-    if row["value_us"] is not None:
-        found = bootstrap.quantile(measured.histograms[row["role"], row["part"]], row["per_thousand"])
-    return {**row, "low_us": found.low if found else None, "high_us": found.high if found else None}
-
-
-def _ratios(modes: list[dict[str, Any]], measured: Rounds) -> list[dict[str, Any]]:
-    """Every mode against the baseline, in every part and quantile that the sample carries."""
+def _with_intervals(pooled: list[dict[str, Any]], measured: Rounds) -> list[dict[str, Any]]:
+    """Pooled quantiles with their bootstrap intervals, where the sample carries them and there are enough rounds."""
     out = []
-    for part in (QUIET, FAULT):
-        for mode in modes:
-            for q in latency.QUANTILES:
-                found = measured.ratio((mode["role"], part), ("baseline", part), q)
-                if mode["role"] != "baseline" and found is not None:
-                    told = {"mode": mode["label"], "role": mode["role"], "part": part, "per_thousand": q}
-                    out.append({**told, **found, "verdict": stats.direction(found["low"], found["high"])})
+    for side in dict.fromkeys((r["role"], r["part"]) for r in pooled):
+        mine = [r for r in pooled if (r["role"], r["part"]) == side]
+        found = bootstrap.quantiles(measured.histograms[side], [r["per_thousand"] for r in mine])
+        for i, r in enumerate(mine):
+            shown = found[i] if found and r["value_us"] is not None else None
+            out.append({**r, "low_us": shown.low if shown else None, "high_us": shown.high if shown else None})
     return out
 
 
-def _fault(spark: SparkSession, run: Run, spec: dict[str, Any], windows: DataFrame, acked: DataFrame) -> dict[str, Any]:
+def _fault(spark: SparkSession, run: Run, spec: dict[str, Any], windows: DataFrame, acked: pa.Table) -> dict[str, Any]:
     """Longest latency and longest silence of every part, their ratios, and one round of it over time."""
-    both = bench.silences(run.acks, windows).join(bench.longest(acked), on=list(bench.BLOCK), how="left")
-    parts = rows(both.drop("run").orderBy("block", F.desc("part")))
+    longest = acked.group_by(["block", "part"]).aggregate([("max_us", "max")]).to_pylist()
+    max_us = {(r["block"], r["part"]): r["max_us_max"] for r in longest}
+    parts = rows(bench.silences(run.acks, windows).drop("run").orderBy("block", F.desc("part")))
+    parts = [{**p, "max_us": max_us.get((p["block"], p["part"]))} for p in parts]
     new, old = ("candidate", FAULT), ("baseline", FAULT)
     known = [p for p in parts if p["max_us"] is not None]
     return {

@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 from spark_analysis.report.charts import GOOD, SECOND, SERIES, SHADE, STYLE, log_ms, svg
 
 _COLOURS = {"candidate": GOOD, "baseline": SECOND, "least": SERIES[3], "control": SERIES[7], "stock": SERIES[4]}
-_TICKS = (0, 500, 750, 900, 950, 990, 995, 999)
+_TICKS = (0, 500, 750, 900, 950, 990, 995, 999, 999.5, 999.9)
 
 
 def pictures(data: dict[str, Any], name: str) -> dict[str, str]:
@@ -26,11 +26,11 @@ def _colour(data: dict[str, Any], role: str) -> str:
     return _COLOURS.get(role) or SERIES[5 + others.index(role) % 2]
 
 
-def _x(per_thousand: int) -> float:
+def _x(per_thousand: float) -> float:
     return -math.log10(1 - per_thousand / 1000)
 
 
-def _quantile_axis(axis: Any, deepest: int) -> None:
+def _quantile_axis(axis: Any, deepest: float) -> None:
     ticks = [q for q in _TICKS if q <= deepest]
     axis.set_xticks([_x(q) for q in ticks], [f"p{q / 10:g}" for q in ticks])
     axis.set_xlabel("quantile (each nine takes the same room)")
@@ -44,7 +44,7 @@ def _nines(data: dict[str, Any], name: str) -> str:
     """One line per mode, as deep as its sample carries; dashed while a fault lasted."""
     with plt.rc_context({**STYLE, "svg.hashsalt": name + "nines"}):
         figure, axis = plt.subplots(figsize=(10, 3.8))
-        deepest = 500
+        deepest = 500.0
         for mode in data["modes"]:
             for part, style in (("quiet", "-"), ("fault", "--")):
                 rows = [r for r in data["curve"] if (r["role"], r["part"]) == (mode["role"], part)]
@@ -70,18 +70,24 @@ def _nines(data: dict[str, Any], name: str) -> str:
 
 
 def _shift(data: dict[str, Any], name: str) -> str:
-    """How much less than acks=all each other mode takes, by quantile, while nothing is broken."""
+    """How much less than the baseline each other mode takes, by quantile, while nothing is broken; the band is the
+    bootstrap interval, as far as there are rounds enough for one.
+    """
     curve = {(r["role"], r["per_thousand"]): r["value_us"] for r in data["curve"] if r["part"] == "quiet"}
     with plt.rc_context({**STYLE, "svg.hashsalt": name + "shift"}):
         figure, axis = plt.subplots(figsize=(10, 3.0))
-        deepest = 0
+        deepest = 0.0
         for mode in data["modes"]:
             both = [q for (role, q) in curve if role == mode["role"] and ("baseline", q) in curve]
             if mode["role"] == "baseline" or not both:
                 continue
-            deepest = max(deepest, *both)
+            deepest, colour = max(deepest, *both), _colour(data, mode["role"])
             saved = [(curve["baseline", q] - curve[mode["role"], q]) / 1000 for q in both]
-            axis.plot([_x(q) for q in both], saved, color=_colour(data, mode["role"]), linewidth=2, label=mode["label"])
+            axis.plot([_x(q) for q in both], saved, color=colour, linewidth=2, label=mode["label"])
+            sure = [r for r in data["shift"] if (r["role"], r["part"]) == (mode["role"], "quiet")]
+            if sure:
+                low, high = ([-r[end] / 1000 for r in sure] for end in ("low_us", "high_us"))
+                axis.fill_between([_x(r["per_thousand"]) for r in sure], low, high, color=colour, alpha=0.25, lw=0)
         if not deepest:
             plt.close(figure)
             return ""

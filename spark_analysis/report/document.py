@@ -2,45 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import pyarrow as pa
+import pyspark
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_analysis import schemas
 from spark_analysis.errors import AnalysisError
-from spark_analysis.ingest import Run, union
+from spark_analysis.folders import CLOCK_TOLERANCE_NS, Folder, clock_went_back
+from spark_analysis.ingest import Run, open_run
 from spark_analysis.report import bench, outage, words
+from spark_analysis.transforms.clock import odd_times
 
 _SHOWN = ("run_id", "name", "kind", "state", "failure", "seed", "spec", "versions", "patches", "host")
 
 
 def build(
-    spark: SparkSession, runs: list[Run], skipped: list[AnalysisError], tell: Callable[[str], None]
-) -> tuple[dict[str, Any], dict[str, DataFrame]]:
-    """The document and the tables behind it; ``tell`` is told what is being worked on."""
-    parts: list[dict[str, Any]] = []
-    tables: dict[str, list[DataFrame]] = {}
-    for run in runs:
-        tell(f"reading {run.id}")
-        part, frames = _run(spark, run)
-        parts.append(part)
-        for name, frame in frames.items():
-            tables.setdefault(name, []).append(frame)
-    document = {
+    parts: list[dict[str, Any]], skipped: list[AnalysisError], work: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """The document of the parts of runs; ``work`` says what was computed for it and what was known."""
+    return {
         "schema_version": schemas.version(),
         "made_at": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",
-        "spark": spark.version,
+        "spark": pyspark.__version__,
         "headline": [sentence for part in parts for sentence in part["findings"][:2]],
         "warnings": [w for part in parts for w in part["warnings"]],
         "skipped": [{"what": e.what, "seen": e.seen, "do": e.do} for e in skipped],
+        "work": work or {"computed": [part["run_id"] for part in parts], "reused": [], "acks_read": 0},
         "runs": parts,
     }
-    return document, {name: union(frames) for name, frames in tables.items()}
 
 
-def _run(spark: SparkSession, run: Run) -> tuple[dict[str, Any], dict[str, DataFrame]]:
+def part_of(spark: SparkSession, folder: Folder) -> tuple[dict[str, Any], Mapping[str, DataFrame | pa.Table]]:
+    """One run's part of the document, and the tables behind it. Raises AnalysisError for a run that holds nothing, or
+    whose files or times cannot be trusted.
+    """
+    if not folder.rows["acks"]:
+        raise AnalysisError(
+            f"{folder.path} holds no record of any send",
+            seen=f"no row in acks, {len(folder.events)} events, state {folder.manifest['state']}",
+            do="make the run again; its logs may say why nothing was sent",
+        )
+    run = open_run(spark, folder)
+    if folder.rows["acks"] <= bench.EXACT_UP_TO:
+        run.acks.cache()
+    try:
+        _check_times(run)
+        return _part(spark, run)
+    except (Py4JJavaError, PySparkException) as e:
+        raise AnalysisError(
+            f"{folder.path} could not be computed",
+            seen=_cause(e),
+            do="copy the run folder again, or make the run again: a table may be damaged",
+        ) from e
+    finally:
+        run.acks.unpersist()
+
+
+def _part(spark: SparkSession, run: Run) -> tuple[dict[str, Any], Mapping[str, DataFrame | pa.Table]]:
     part: dict[str, Any] = {name: run.manifest[name] for name in _SHOWN}
     part["started"] = f"{datetime.fromtimestamp(run.manifest['started_ns'] / 1e9, UTC):%Y-%m-%d %H:%M:%S} UTC"
     part["producers"] = [
@@ -49,16 +73,16 @@ def _run(spark: SparkSession, run: Run) -> tuple[dict[str, Any], dict[str, DataF
         if (e["kind"], e["name"]) == ("note", "producer")
     ]
     part["outage"], part["bench"] = None, None
-    part["findings"], part["warnings"] = [], _warnings(run)
-    run.acks.cache()
-    if run.acks.isEmpty():
-        part["warnings"].append(f"{run.id} holds no record of any send: nothing to analyse.")
-        return part, {}
+    part["warnings"] = _warnings(run)
     if run.manifest["kind"] == "bench":
         measured = bench.section(spark, run)
         if measured is None:
-            part["warnings"].append(f"{run.id} has no block that was measured to its end: nothing to compare.")
-            return part, {}
+            blocks = sum((e["kind"], e["name"]) == ("phase", "block") for e in run.events)
+            raise AnalysisError(
+                f"{run.folder.path} has no block that was measured to its end",
+                seen=f"{blocks} begins or ends of blocks in its events, state {run.manifest['state']}",
+                do="make the run again and let it end",
+            )
         part["bench"] = measured.data
         part["findings"] = words.bench_findings(measured.data)
         part["warnings"] += words.bench_warnings(run.id, measured.data)
@@ -67,6 +91,25 @@ def _run(spark: SparkSession, run: Run) -> tuple[dict[str, Any], dict[str, DataF
     part["outage"] = timed.data
     part["findings"] = words.outage_findings(timed.data)
     return part, timed.tables
+
+
+def _check_times(run: Run) -> None:
+    """Raises AnalysisError if a clock went back while the run went on."""
+    for row in odd_times(run.acks).orderBy("producer").collect():
+        if row["early"]:
+            told = f"{words.records(row['early'])} of producer {row['producer']} answered before they were sent"
+            raise clock_went_back(run.folder.path, told)
+        if row["moved_ns"] > CLOCK_TOLERANCE_NS:
+            moved = f"wall clock and monotonic clock moved by {row['moved_ns'] / 1e9:.3f} s against each other"
+            raise clock_went_back(run.folder.path, f"{moved} in the due times of producer {row['producer']}")
+
+
+def _cause(e: Exception) -> str:
+    """The innermost thing that Spark says, in one line."""
+    text = str(e.java_exception if isinstance(e, Py4JJavaError) else e)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    causes = [line.partition("Caused by: ")[2] for line in lines if line.startswith("Caused by: ")]
+    return (causes or lines or [type(e).__name__])[-1 if causes else 0][:300]
 
 
 def _producer_fields() -> list[str]:

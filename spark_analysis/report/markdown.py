@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from spark_analysis.report import words
-from spark_analysis.transforms.latency import QUANTILES
 
 
 def summary(document: dict[str, Any]) -> str:
@@ -39,7 +38,7 @@ def _latency(data: dict[str, Any]) -> str:
             if found:
                 label = mode["label"] + (", while the fault lasts" if part == "fault" else "")
                 rows.append([label, words.count(found[0]["n"]), *(words.milliseconds(p["value_us"]) for p in found)])
-    return _table(["mode", "records", *(words.quantile(q) for q in QUANTILES)], rows)
+    return _table(["mode", "records", *(words.quantile(q) for q in data["quantiles"])], rows)
 
 
 def _span(row: dict[str, Any]) -> str:

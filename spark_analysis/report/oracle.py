@@ -93,7 +93,7 @@ def _mode(
 ) -> dict[str, Any]:
     role = mode["role"]
 
-    def of(value: str, q: int) -> float | None:
+    def of(value: str, q: float) -> float | None:
         return next((r["value_us"] for r in pooled[value] if (r["role"], r["per_thousand"]) == (role, q)), None)
 
     known = next((r["n"] for r in pooled["ideal_us"] if r["role"] == role), 0)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
@@ -38,7 +40,7 @@ class Section:
     """A part of the document and the tables behind it."""
 
     data: dict[str, Any]
-    tables: dict[str, DataFrame]
+    tables: Mapping[str, DataFrame | pa.Table]
 
 
 def rows(frame: DataFrame) -> list[dict[str, Any]]:

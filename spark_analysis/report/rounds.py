@@ -9,6 +9,7 @@ from statistics import median
 from typing import Any
 
 from spark_analysis import bootstrap, stats
+from spark_analysis.counts import carried
 
 # A side: the role of a mode and the part of its blocks.
 Side = tuple[str, str]
@@ -19,12 +20,12 @@ BY_ROUND, POOLED = "per round", "pooled"
 class Rounds:
     """Quantiles (µs) of every side: by round and per thousand (None: not carried), pooled, and the records behind."""
 
-    quantiles: Mapping[Side, Mapping[int, Mapping[int, float | None]]]
-    pooled: Mapping[Side, Mapping[int, float | None]]
+    quantiles: Mapping[Side, Mapping[int, Mapping[Any, float | None]]]
+    pooled: Mapping[Side, Mapping[Any, float | None]]
     histograms: Mapping[Side, bootstrap.Histogram] = field(default_factory=dict)
 
-    def ratio(self, above: Side, below: Side, per_thousand: int) -> dict[str, Any] | None:
-        """estimate, low, high, rounds, method of one side's quantile over the other's; None where a sample is short.
+    def ratio(self, above: Side, below: Side, per_thousand: float) -> dict[str, Any] | None:
+        """estimate, low, high, p, rounds, method of one side's quantile over the other's; None where a sample is short.
 
         Where every block carries the quantile it is the signed-rank estimate of the rounds' ratios, else the ratio of
         the quantiles pooled over blocks with a bootstrap interval. low and high are None with too few rounds.
@@ -40,9 +41,13 @@ class Rounds:
         if not rounds or whole[0] is None or not whole[1]:
             return None
         found = bootstrap.ratio(self.histograms[above], self.histograms[below], per_thousand)
-        return _row(whole[0] / whole[1], found, len(rounds), POOLED)
+        return _row(whole[0] / whole[1], found, len(rounds), POOLED, None if found is None else found.p)
 
-    def share_removed(self, candidate: Side, baseline: Side, least: Side, per_thousand: int) -> dict[str, Any] | None:
+    def carries(self, side: Side, per_thousand: float) -> bool:
+        """Whether the pooled sample of a side is large enough for a quantile."""
+        return carried(sum(sum(r.values()) for r in self.histograms[side].values()), per_thousand)
+
+    def share_removed(self, candidate: Side, baseline: Side, least: Side, per_thousand: float) -> dict[str, Any] | None:
         """How much of what the baseline waits for beyond the least the candidate does not wait for, 0 to 1."""
 
         def share(r: int) -> float | None:
@@ -61,7 +66,10 @@ class Rounds:
 
 def ratios(values: list[float]) -> dict[str, Any] | None:
     """Of one ratio a round."""
-    return _row(median(values), stats.signed_rank_ratio(values), len(values), BY_ROUND) if values else None
+    if not values:
+        return None
+    found, p = stats.signed_rank_ratio(values), stats.signed_rank_p(values)
+    return _row(median(values), found, len(values), BY_ROUND, p, values)
 
 
 def per_round(
@@ -73,10 +81,18 @@ def per_round(
     return ratios([a / b for a, b in both if a > 0 and b > 0])
 
 
-def _row(middle: float, found: stats.Interval | None, rounds: int, method: str) -> dict[str, Any]:
+def _row(
+    middle: float,
+    found: stats.Interval | None,
+    rounds: int,
+    method: str,
+    p: float | None = None,
+    values: list[float] | None = None,
+) -> dict[str, Any]:
     known = (middle, None, None) if found is None else (found.estimate, found.low, found.high)
     if method == POOLED:
         known = (middle, *known[1:])
     if not all(v is None or math.isfinite(v) for v in known):
         known = (middle, None, None)
-    return {"estimate": known[0], "low": known[1], "high": known[2], "rounds": rounds, "method": method}
+    told = {"estimate": known[0], "low": known[1], "high": known[2], "p": p}
+    return {**told, "rounds": rounds, "method": method, "by_round": values or []}

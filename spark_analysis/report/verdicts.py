@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from spark_analysis import stats
 from spark_analysis.report.goals import GOALS, judged
 from spark_analysis.report.rounds import Rounds
 
@@ -25,7 +26,25 @@ def goals(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
 def _stock(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     if not any(m["role"] == "stock" for m in data["modes"]):
         return []
-    return [judged(GOALS["P0", q], measured.ratio(("baseline", QUIET), ("stock", QUIET), q)) for q in (500, 990)]
+    band = {row["per_thousand"]: row["factor"] for row in data["noise"]}
+    out = []
+    for q in (500, 990):
+        found, margin = measured.ratio(("baseline", QUIET), ("stock", QUIET), q), GOALS["P0", q].floor
+        row = judged(GOALS["P0", q], found, note=_no_regression(found, margin))
+        if band.get(q, 1.0) > margin and row["verdict"] != stats.NOT_ENOUGH:
+            row["verdict"] = (
+                f"not shown: acks=all differs from itself by a factor of {band[q]:.2f}, more than the floor"
+            )
+        out.append(row)
+    return out
+
+
+def _no_regression(found: dict[str, Any] | None, margin: float) -> str:
+    """What two one-sided tests against the floor say; nothing without a ratio of every round."""
+    told = stats.equivalence(found["by_round"], margin) if found else None
+    if told is None:
+        return ""
+    return f"equal within a factor of {margin}: {'shown' if told.shown else 'not shown'}, p = {told.p:.2g}"
 
 
 def _distances(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:

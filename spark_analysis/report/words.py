@@ -41,8 +41,8 @@ def seconds(value: float | None) -> str:
     return "-" if value is None else f"{value:,.2f} s"
 
 
-def quantile(per_thousand: int) -> str:
-    """500 as p50, 999 as p99.9."""
+def quantile(per_thousand: float) -> str:
+    """500 as p50, 999.9 as p99.99."""
     return f"p{per_thousand / 10:g}"
 
 

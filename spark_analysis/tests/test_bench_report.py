@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_analysis import ingest
+from spark_analysis.folders import read_folder
 from spark_analysis.report import bench, bench_charts, document, render
 from spark_analysis.tests.generated_bench import bench_run
 from spark_analysis.tests.test_report import Text
@@ -107,8 +108,9 @@ def test_blocks_beyond_a_limit_are_void_and_the_page_says_why(spark: SparkSessio
         (2, "control"): {"steal": 0.2},
         (5, "control"): {"rtt_off": 0.3},
     }
-    run = ingest.read_run(spark, bench_run(tmp_path / "run", rounds=2, void=void, late=(1, "baseline")))
-    made, tables = document.build(spark, [run], [], lambda text: None)
+    path = bench_run(tmp_path / "run", rounds=2, void=void, late=(1, "baseline"))
+    part, tables = document.part_of(spark, read_folder(path))
+    made = document.build([part], [])
     shown = made["runs"][0]
     assert [(b["block"], b["void"]) for b in shown["bench"]["void"]] == [
         (0, ["the processors were 95% busy"]),
@@ -129,8 +131,8 @@ def test_blocks_beyond_a_limit_are_void_and_the_page_says_why(spark: SparkSessio
 
 def test_nothing_left_is_said_and_drawn_as_nothing(spark: SparkSession, tmp_path: Path) -> None:
     busy = {(n, str(r)): {"cpu_busy": 1.0} for n in range(4) for r in ("candidate", "baseline", "control", "least")}
-    run = ingest.read_run(spark, bench_run(tmp_path / "run", rounds=1, void=busy))
-    made, _ = document.build(spark, [run], [], lambda text: None)
+    part, _ = document.part_of(spark, read_folder(bench_run(tmp_path / "run", rounds=1, void=busy)))
+    made = document.build([part], [])
     assert bench_charts.pictures(made["runs"][0]["bench"], "run") == {}
     assert "4 of 4 measured parts are void" in Text(render.page(made)).text
 

@@ -55,3 +55,29 @@ def test_signed_rank_interval_of_plain_values() -> None:
     assert stats.signed_rank([1.0] * 5) is None
     found = stats.signed_rank([0.8, 0.9, 0.85, 0.88, 0.82, 0.95])
     assert found is not None and (found.low, found.high) == (0.8, 0.95)
+
+
+def test_the_shift_is_the_difference_at_each_quantile() -> None:
+    found = bootstrap.shift(blocks(8, 0.5, spread=0.1), blocks(8, spread=0.1), [100, 500, 900])
+    assert found is not None
+    for row, value in zip(found, (1100, 1500, 1900), strict=True):
+        assert row.estimate == pytest.approx(-value / 2, rel=0.03) and row.low < row.estimate < row.high < 0
+        assert row.p == pytest.approx(2 / 2001), "no draw is on the other side"
+    assert bootstrap.shift(blocks(5), blocks(9), [500]) is None
+
+
+def test_p_of_two_equal_sides_is_large() -> None:
+    found = bootstrap.ratio(blocks(9, spread=0.1), blocks(9, spread=0.1), 500)
+    assert found is not None and found.p == 1
+
+
+def test_the_interval_of_a_ratio_holds_the_truth_about_as_often_as_it_says() -> None:
+    held = 0
+    for trial in range(100):
+        moved = np.random.default_rng(trial).normal(0, 0.1, (2, 10))
+        sides = [{r: {float(v * np.exp(m[r])): 1 for v in range(100, 200, 5)} for r in range(10)} for m in moved]
+        halved = {r: {v / 2: n for v, n in side.items()} for r, side in sides[0].items()}
+        found = bootstrap.ratio(halved, sides[1], 500, seed=trial)
+        assert found is not None
+        held += found.low <= 0.5 <= found.high
+    assert held >= 80, "ten blocks give a little less than 95 %"

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 from spark_analysis import ingest
 from spark_analysis.errors import AnalysisError
-from spark_analysis.tests.generated import MS, ack, event, folder
+from spark_analysis.folders import read_folders
+from spark_analysis.tests.generated import MS, SECOND, START, ack, event, folder, read
 
 
 def message(spark: SparkSession, path: Path) -> str:
@@ -49,7 +50,7 @@ def test_a_table_with_other_columns(spark: SparkSession, tmp_path: Path) -> None
     changed = table.rename_columns([n if n != "cause" else "why" for n in table.column_names])
     pq.write_table(changed.set_column(1, "seq", pa.array(["0"])), file)
     text = message(spark, path)
-    assert "acks of" in text and "missing ['cause'], unknown ['why'], other types ['seq is string, not bigint']" in text
+    assert "acks of" in text and "missing ['cause'], unknown ['why'], other types ['seq is string, not int64']" in text
 
 
 def test_a_missing_table(spark: SparkSession, tmp_path: Path) -> None:
@@ -71,10 +72,46 @@ def test_a_last_line_cut_short_is_left_out(spark: SparkSession, tmp_path: Path) 
     assert [e["name"] for e in ingest.read_run(spark, path).events] == ["ok"]
 
 
-def test_a_bad_folder_is_left_out_and_a_double_one_counts_once(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_file_cut_short_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    path = folder(tmp_path / "x", acks=[ack(0, 0, MS)], reads=[read(0)])
+    file = path / "reads/part-0.parquet"
+    file.write_bytes(file.read_bytes()[:-10])
+    text = message(spark, path)
+    assert f"{file} is not a whole Parquet file" in text and f"seen: {file.stat().st_size} bytes; " in text
+    assert "copy the run folder again" in text
+    file.write_bytes(b"")
+    assert "seen: 0 bytes; " in message(spark, path)
+
+
+def test_a_second_file_with_other_columns_is_seen_too(spark: SparkSession, tmp_path: Path) -> None:
+    path = folder(tmp_path / "x", acks=[ack(0, 0, MS)])
+    table = pq.read_table(path / "acks/part-0.parquet")
+    pq.write_table(table.drop_columns(["cause"]), path / "acks/part-1.parquet")
+    assert "acks of" in message(spark, path) and "missing ['cause']" in message(spark, path)
+
+
+def test_a_run_that_ended_before_it_began(spark: SparkSession, tmp_path: Path) -> None:
+    text = message(spark, folder(tmp_path / "x", ended_ns=START - 1))
+    assert f"a clock of {tmp_path / 'x'} went back" in text and f"ended at {START - 1} ns" in text
+    assert "whose clock is steady" in text
+
+
+@pytest.mark.parametrize(("clock", "line"), [("t_ns", 3), ("mono_ns", 3)])
+def test_events_that_go_back_in_time(spark: SparkSession, tmp_path: Path, clock: str, line: int) -> None:
+    events = [event(5 * SECOND, "note", "a"), event(9 * SECOND, "note", "b"), event(10 * SECOND, "note", "c")]
+    events[2][clock] -= 4 * SECOND
+    assert f"line {line} of its events is 3.000 s earlier" in message(spark, folder(tmp_path / "x", events=events))
+
+
+def test_events_of_two_threads_may_cross(spark: SparkSession, tmp_path: Path) -> None:
+    events = [event(5 * SECOND, "note", "a"), event(4 * SECOND + MS, "note", "b")]
+    assert len(ingest.read_run(spark, folder(tmp_path / "x", events=events)).events) == 2
+
+
+def test_a_bad_folder_is_left_out_and_a_double_one_counts_once(tmp_path: Path) -> None:
     good = folder(tmp_path / "good", acks=[ack(0, 0, MS)])
-    runs, errors = ingest.read_runs(spark, [tmp_path / "bad", good, good])
-    assert [r.id for r in runs] == ["good"] and len(errors) == 1
+    found, errors = read_folders([tmp_path / "bad", good, good])
+    assert [(f.id, f.rows["acks"]) for f in found] == [("good", 1)] and len(errors) == 1
 
 
 def test_a_block_that_was_never_ended_does_not_count(spark: SparkSession, tmp_path: Path) -> None:

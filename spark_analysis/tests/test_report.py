@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from spark_analysis import cli
 from spark_analysis.report import words
-from spark_analysis.tests.generated import outage_run
+from spark_analysis.tests.generated import MS, ack, folder, outage_run
 from spark_analysis.tests.generated_bench import bench_run
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -179,11 +179,15 @@ def test_nothing_to_read_is_a_failure_that_names_every_folder(
 def test_an_unfinished_and_an_empty_run_say_so(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = outage_run(tmp_path / "cut", state="running", acks=[], reads=[])
-    assert cli.main(["report", str(run), "--out", str(tmp_path / "out")]) == 0
-    assert capsys.readouterr().out.strip() == str(tmp_path / "out/report.html")
+    cut = folder(tmp_path / "cut", state="running", acks=[ack(0, 0, MS)])
+    empty = folder(tmp_path / "empty", state="failed", failure="no broker")
+    assert cli.main(["report", str(cut), str(empty), "--out", str(tmp_path / "out")]) == 0
+    told = capsys.readouterr()
+    assert told.out.strip() == str(tmp_path / "out/report.html")
     text = Text((tmp_path / "out/report.html").read_text()).text
-    assert "cut was never finished" in text and "cut holds no record of any send" in text
+    assert "cut was never finished" in text
+    for shown in (text, told.err):
+        assert f"{empty} holds no record of any send" in shown and "no row in acks, 0 events, state failed" in shown
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")

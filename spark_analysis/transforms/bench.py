@@ -7,40 +7,58 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from spark_analysis.transforms.latency import outcome
+
 BLOCK = ("run", "pair", "block", "mode", "role", "part")
-# Values of a histogram are kept to 1 part in 2**7: the middle of a bucket is within 0.4 % of what it stands for.
-_BITS = 7
+# Values in buckets are kept to 1 part in 2**8: the middle of a bucket is within 0.2 % of what it stands for.
+BITS = 8
 
 
 def bucket(value: str) -> Column:
     """The middle of the log-linear bucket that a value from 0 on falls into; small values are kept as they are."""
-    width = F.pow(F.lit(2.0), F.greatest(F.floor(F.log2(F.greatest(F.col(value), F.lit(1)))) - _BITS, F.lit(0)))
+    width = F.pow(F.lit(2.0), F.greatest(F.floor(F.log2(F.greatest(F.col(value), F.lit(1)))) - BITS, F.lit(0)))
     low = F.floor(F.col(value) / width) * width
     return low + (width - 1) / 2
 
 
-def histogram(acked: DataFrame, by: Sequence[str], value: str = "latency_us") -> DataFrame:
+def counted(inside: DataFrame, *, exact: bool) -> DataFrame:
+    """Records of each part of a block by outcome, cause and latency (µs from the due time; null: not acknowledged), and
+    the longest latency among them. ``exact`` keeps every microsecond apart, else a bucket is one value.
+    """
+    told = inside.withColumn("outcome", outcome())
+    latency_us = F.floor((F.col("done_ns") - F.col("due_ns")) / 1000)
+    told = told.withColumn("latency_us", F.when(F.col("outcome") == "OK", latency_us))
+    value = F.col("latency_us").cast("double") if exact else bucket("latency_us")
+    return (
+        told.withColumn("value", F.when(F.col("latency_us").isNotNull(), value))
+        .groupBy("block", "part", "outcome", "cause", "value")
+        .agg(F.count("*").alias("records"), F.max("latency_us").alias("max_us"))
+        .select("block", "part", "outcome", "cause", "value", "records", "max_us")
+    )
+
+
+def histogram(values: DataFrame, by: Sequence[str], value: str) -> DataFrame:
     """Records by group and bucket: merging groups is adding rows."""
     return (
-        acked.withColumn("value", bucket(value))
+        values.withColumn("value", bucket(value))
         .groupBy(*by, "value")
         .agg(F.count("*").alias("records"))
         .select(*by, "value", "records")
     )
 
 
-def longest(acked: DataFrame) -> DataFrame:
-    """The longest latency of each part of a block."""
-    return acked.groupBy(*BLOCK).agg(F.max("latency_us").alias("max_us")).select(*BLOCK, "max_us")
-
-
 def send_lag(inside: DataFrame) -> DataFrame:
-    """How late the load client was in each part of a block: p99 over all records that were tried."""
-    late = inside.withColumn("lag_us", (F.col("sent_ns") - F.col("due_ns")) / 1000)
+    """How late the load client was in each part of a block: p99 over all records that were tried, in whole µs."""
+    late = inside.withColumn("lag_us", F.floor((F.col("sent_ns") - F.col("due_ns")) / 1000))
     return (
-        late.groupBy(*BLOCK)
-        .agg(F.count("*").alias("records"), F.percentile("lag_us", F.lit(0.99)).alias("lag_p99_us"))
-        .select(*BLOCK, "records", "lag_p99_us")
+        late.groupBy("block", "part", "lag_us")
+        .agg(F.count("*").alias("times"))
+        .groupBy("block", "part")
+        .agg(
+            F.sum("times").alias("records"),
+            F.percentile("lag_us", F.lit(0.99), F.col("times")).alias("lag_p99_us"),
+        )
+        .select("block", "part", "records", "lag_p99_us")
     )
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-# Quantiles are per thousand, so that the sample rule is exact integer arithmetic.
-QUANTILES = (500, 900, 990, 999)
+# Quantiles are per thousand: 999.9 is p99.99.
+QUANTILES = (500, 900, 990, 999, 999.9)
 # A quantile is printed only when at least so many samples lie beyond it (half-width of about 20 % of the tail).
 MIN_EXCEEDANCES = 100
 UNANSWERED = "UNANSWERED"
@@ -48,7 +48,7 @@ def acknowledged(acks: DataFrame) -> DataFrame:
 
 
 def quantiles(
-    acked: DataFrame, by: Sequence[str], *, value: str = "latency_us", per_thousand: Sequence[int] = QUANTILES
+    acked: DataFrame, by: Sequence[str], *, value: str = "latency_us", per_thousand: Sequence[float] = QUANTILES
 ) -> DataFrame:
     """Exact quantiles (linear between ranks, as numpy's default), one row per group and quantile.
 
@@ -64,10 +64,11 @@ def quantiles(
             F.sum("times").alias("n"),
             F.percentile(F.col(value), F.array(*[F.lit(q) for q in asked]), F.col("times")).alias("found"),
         )
-        .withColumn("asked", F.array(*[F.lit(q) for q in per_thousand]))
+        .withColumn("asked", F.array(*[F.lit(float(q)) for q in per_thousand]))
         .select(*by, "n", F.explode(F.arrays_zip("asked", "found")).alias("both"))
     )
-    enough = F.col("n") * (1000 - F.col("per_thousand")) >= MIN_EXCEEDANCES * 1000
+    # Rounded, so that the sample rule is arithmetic of whole numbers; a quantile has one decimal at most.
+    enough = F.col("n") * F.round((1000 - F.col("per_thousand")) * 10) >= MIN_EXCEEDANCES * 10_000
     return (
         rows.withColumn("per_thousand", F.col("both.asked"))
         .withColumn("value_us", F.when(enough, F.col("both.found")))

@@ -1,0 +1,67 @@
+"""Histograms of a run folder in place of its records: the counts that an aggregation of records would have given.
+
+A value is the middle of its bucket, which is at most a thousandth of it wide.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from spark_analysis import counts
+from spark_analysis.counts import RECORDS, VALUE
+from spark_analysis.transforms.latency import UNANSWERED
+
+TABLE = "histograms"
+_PLACE = ["block", "part"]
+
+
+def of(path: Path) -> pa.Table | None:
+    """The histograms of a run folder; None where it has none, and so keeps records."""
+    files = sorted((path / TABLE).glob("*.parquet"))
+    return pa.concat_tables([pq.read_table(file) for file in files]) if files else None
+
+
+def latencies(table: pa.Table) -> pa.Table:
+    """block, part, outcome, cause, value (µs; null: not acknowledged), records, max_us, as transforms/bench.counted."""
+    rows = _measure(table, "latency")
+    acked = pc.equal(rows["result"], "OK")
+    outcome = pc.if_else(pc.equal(rows["result"], ""), UNANSWERED, rows["result"])
+    highest = pc.add(rows["low_us"], pc.subtract(rows["width_us"], 1))
+    columns = {
+        **{name: rows[name] for name in _PLACE},
+        "outcome": outcome,
+        "cause": rows["cause"],
+        VALUE: pc.if_else(acked, _middle(rows), pa.scalar(None, pa.float64())),
+        RECORDS: rows["records"],
+        "max_us": pc.if_else(acked, highest, pa.scalar(None, pa.int64())),
+    }
+    return pa.table(columns)
+
+
+def end_to_end(table: pa.Table) -> pa.Table:
+    """block, part, value (µs from the due time until a consumer had it), records."""
+    rows = _measure(table, "end_to_end")
+    return pa.table({**{name: rows[name] for name in _PLACE}, VALUE: _middle(rows), RECORDS: rows["records"]})
+
+
+def send_lag(table: pa.Table) -> list[dict[str, Any]]:
+    """block, part, records, lag_p99_us: how late the load client was, over all records that were tried."""
+    rows = _measure(table, "send_lag")
+    lags = pa.table({**{name: rows[name] for name in _PLACE}, VALUE: _middle(rows), RECORDS: rows["records"]})
+    return [
+        {**key, "records": int(times.sum()), "lag_p99_us": counts.quantile(values, times, [990])[0]}
+        for key, values, times in counts.groups(lags, _PLACE)
+    ]
+
+
+def _measure(table: pa.Table, name: str) -> pa.Table:
+    return table.filter(pc.field("measure") == name)
+
+
+def _middle(rows: pa.Table) -> pa.ChunkedArray:
+    return pc.add(rows["low_us"].cast(pa.float64()), pc.divide(pc.subtract(rows["width_us"], 1).cast(pa.float64()), 2))

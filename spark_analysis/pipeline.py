@@ -1,0 +1,100 @@
+"""From run folders to their parts of the document: what is known is reused, what is new is computed, each by itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from spark_analysis.cache import Cache, Entry
+from spark_analysis.errors import AnalysisError
+from spark_analysis.folders import Folder, read_folders
+from spark_analysis.report.document import part_of
+from spark_analysis.session import session
+
+
+@dataclass(frozen=True)
+class Done:
+    """Entries in the order asked for, what was left out, and what it took."""
+
+    entries: list[Entry]
+    skipped: list[AnalysisError]
+    work: dict[str, Any]
+
+
+class _Spark:
+    """A session as soon as somebody needs one: starting it takes longer than all else when everything is known."""
+
+    def __init__(self, master: str | None, input_bytes: int, tell: Callable[[str], None]) -> None:
+        self._asked, self._tell = (master, input_bytes), tell
+
+    @cached_property
+    def session(self) -> SparkSession:
+        self._tell("starting Spark")
+        return session(*self._asked)
+
+
+def analyse(paths: Sequence[Path], cache: Cache, master: str | None, tell: Callable[[str], None]) -> Done:
+    """Reads, reuses or computes every folder; one that does not fit is told and left out."""
+    folders, skipped = read_folders(paths)
+    for error in skipped:
+        tell(f"left out: {error}")
+    known = {folder.id: cache.find(folder) for folder in folders}
+    fresh = [folder for folder in folders if known[folder.id] is None]
+    spark = _Spark(master, sum(folder.bytes for folder in fresh), tell)
+    entries, computed = [], []
+    for folder in folders:
+        entry = known[folder.id]
+        if entry is None:
+            try:
+                entry = _compute(spark.session, folder, cache, tell)
+            except AnalysisError as e:
+                skipped.append(e)
+                tell(f"left out: {e}")
+                continue
+            computed.append(folder)
+        entries.append(entry)
+    work = {
+        "computed": [folder.id for folder in computed],
+        "reused": [folder.id for folder in folders if known[folder.id] is not None],
+        "acks_read": sum(folder.rows["acks"] for folder in computed),
+    }
+    return Done(entries, skipped, work)
+
+
+def _compute(spark: SparkSession, folder: Folder, cache: Cache, tell: Callable[[str], None]) -> Entry:
+    tell(f"computing {folder.id}")
+    part, tables = part_of(spark, folder)
+    try:
+        return cache.keep(folder, plain(part), tables)
+    finally:
+        spark.catalog.clearCache()
+
+
+def write_tables(entries: Sequence[Entry], out: Path) -> int:
+    """All tables in one folder each, a file a run; returns how many tables there are."""
+    aside = out.with_name(f".{out.name}.{os.getpid()}")
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir(parents=True)
+    for number, entry in enumerate(entries):
+        for name, folder in entry.tables.items():
+            (aside / name).mkdir(exist_ok=True)
+            for file in folder.glob("*.parquet"):
+                shutil.copyfile(file, aside / name / f"run-{number}-{file.name}")
+    shutil.rmtree(out, ignore_errors=True)
+    aside.replace(out)
+    return len(list(out.iterdir()))
+
+
+def plain(part: dict[str, Any]) -> dict[str, Any]:
+    """As JSON has it, numbers with nine digits that mean something: nothing is lost below a microsecond."""
+    text = json.dumps(part, default=str)
+    found: dict[str, Any] = json.loads(text, parse_float=lambda t: float(f"{float(t):.9g}"))
+    return found

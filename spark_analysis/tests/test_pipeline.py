@@ -1,0 +1,131 @@
+"""What was computed before is known the next time; folders that lie are left out by name."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_analysis import cli, pipeline
+from spark_analysis.cache import Cache
+from spark_analysis.folders import Folder, read_folder
+from spark_analysis.report import document
+from spark_analysis.tests.generated import MS, SECOND, ack, folder
+
+
+def small(path: Path, records: int, **changes: Any) -> Path:
+    """A run of records without an event."""
+    return folder(path, acks=[ack(i, i * MS, MS) for i in range(records)], **changes)
+
+
+def report(out: Path, *runs: Path) -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(cli.write_report(list(runs), out).with_name("report.json").read_text())
+    return made
+
+
+def test_a_new_folder_is_the_only_one_read(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, runs = tmp_path / "out", [small(tmp_path / "a", 11)]
+    made = report(out, *runs)
+    assert made["work"] == {"computed": ["a"], "reused": [], "acks_read": 11}
+    opened, whole = [], document.part_of
+
+    def part_of(spark: SparkSession, folder: Folder) -> Any:
+        opened.append(folder.id)
+        return whole(spark, folder)
+
+    monkeypatch.setattr(pipeline, "part_of", part_of)
+    more = report(out, *runs, small(tmp_path / "b", 22))
+    assert more["work"] == {"computed": ["b"], "reused": ["a"], "acks_read": 22} and opened == ["b"]
+    assert more["runs"][:1] == made["runs"] and [r["run_id"] for r in more["runs"]] == ["a", "b"]
+    assert "computed 1 runs, knew 1" in capsys.readouterr().err
+    rows = pq.read_table(out / "tables/outcomes").to_pylist()
+    assert sorted((r["run"], r["records"]) for r in rows) == [("a", 11), ("b", 22)]
+    # Nothing new: no session is needed at all.
+    monkeypatch.setattr(pipeline, "session", lambda *asked: pytest.fail("Spark was started"))
+    again = report(out, *runs)
+    assert again["work"] == {"computed": [], "reused": ["a"], "acks_read": 0} and again["runs"] == made["runs"]
+    assert len(pq.read_table(out / "tables/outcomes")) == 1, "tables of a run that was not asked for are gone"
+
+
+@pytest.fixture(scope="module")
+def kept(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run folder `a` and, in `cache`, an entry of it."""
+    base = tmp_path_factory.mktemp("kept")
+    path = small(base / "a", 5)
+    Cache(base / "cache", print).keep(read_folder(path), {"run_id": "a"}, {"numbers": spark.range(3).toDF("n")})
+    assert [p.name for p in (base / "cache").iterdir()] == ["a"], "something was left aside"
+    return base
+
+
+def test_what_was_kept_is_found(kept: Path) -> None:
+    found = Cache(kept / "cache", print).find(read_folder(kept / "a"))
+    assert found is not None and found.part == {"run_id": "a"}
+    assert pq.read_table(found.tables["numbers"]).to_pylist() == [{"n": 0}, {"n": 1}, {"n": 2}]
+
+
+@pytest.mark.parametrize("damage", ["part.json", "tables/numbers", "entry.json", "gone"])
+def test_what_was_kept_and_is_damaged_is_not_used(kept: Path, tmp_path: Path, damage: str) -> None:
+    shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
+    if damage == "gone":
+        (tmp_path / "cache/a/part.json").unlink()
+    else:
+        place = tmp_path / "cache/a" / damage
+        file = next(place.glob("*.parquet")) if place.is_dir() else place
+        file.write_bytes(file.read_bytes()[:-3])
+    told: list[str] = []
+    assert Cache(tmp_path / "cache", told.append).find(read_folder(tmp_path / "a")) is None
+    assert len(told) == 1 and told[0].startswith("what was kept of a is damaged (")
+
+
+def test_a_folder_that_changed_and_another_release_are_not_known(kept: Path, tmp_path: Path) -> None:
+    shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
+    told: list[str] = []
+    known = Cache(tmp_path / "cache", told.append)
+    assert known.find(read_folder(tmp_path / "a")) is not None
+    assert Cache(tmp_path / "cache", told.append, version="another").find(read_folder(tmp_path / "a")) is None
+    manifest = json.loads((tmp_path / "a/manifest.json").read_text())
+    (tmp_path / "a/manifest.json").write_text(json.dumps({**manifest, "seed": 8}))
+    assert known.find(read_folder(tmp_path / "a")) is None and told == []
+
+
+def test_every_kind_of_bad_folder_is_told_on_the_page_and_the_good_ones_are_kept(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = small(tmp_path / "good", 7)
+    cut = small(tmp_path / "cut", 7)
+    (cut / "acks/part-0.parquet").write_bytes((cut / "acks/part-0.parquet").read_bytes()[:-1])
+    rotten = small(tmp_path / "rotten", 3000)
+    file = rotten / "acks/part-0.parquet"
+    spoilt = bytearray(file.read_bytes())
+    spoilt[100 : len(spoilt) // 2] = np.random.default_rng(1).bytes(len(spoilt) // 2 - 100)
+    file.write_bytes(spoilt)
+    bare = small(tmp_path / "bare", 7)
+    (bare / "manifest.json").unlink()
+    later = small(tmp_path / "later", 7, schema_version=99)
+    empty = folder(tmp_path / "empty")
+    back = folder(tmp_path / "back", acks=[ack(0, SECOND, MS), ack(1, 2 * SECOND, -MS)])
+    moved = folder(tmp_path / "moved", acks=[ack(0, 0, MS), ack(1, 9 * SECOND, MS, due_mono_ns=4 * SECOND)])
+    paths = [cut, rotten, bare, later, empty, back, moved, good]
+    made = report(tmp_path / "out", *paths)
+    assert [r["run_id"] for r in made["runs"]] == ["good"]
+    told = {name: next(e for e in made["skipped"] if f"/{name}" in e["what"]) for name in (p.name for p in paths[:-1])}
+    assert len(made["skipped"]) == 7
+    assert "is not a whole Parquet file" in told["cut"]["what"]
+    assert "could not be computed" in told["rotten"]["what"] and len(told["rotten"]["seen"]) > 10
+    assert "is not a run folder" in told["bare"]["what"] and "manifest.json" in told["bare"]["seen"]
+    assert told["later"]["seen"] == "schema version 99, wanted 2"
+    assert told["empty"]["seen"] == "no row in acks, 0 events, state finished"
+    assert told["back"]["seen"] == "1 record of producer p answered before they were sent"
+    assert "moved by 5.000 s against each other" in told["moved"]["seen"]
+    page, err = (tmp_path / "out/report.html").read_text(), capsys.readouterr().err
+    for path in paths[:-1]:
+        assert f"{path}" in page and f"{path}" in err
+    assert not list((tmp_path / "out/cache").glob("[!g]*")), "a bad folder was kept"
