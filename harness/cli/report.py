@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from harness import gates
 from harness.cli.output import Ticks, out
 from harness.errors import RackspanError, usage_error
 from harness.home import project_root
@@ -28,10 +29,26 @@ def report(
         list[Path] | None, typer.Argument(help="Run folders; without any: the newest benchmark, all parts of it.")
     ] = None,
     to: Annotated[Path | None, typer.Option("--out", help="Folder for the page, report.json and tables.")] = None,
+    gate: Annotated[
+        Path | None,
+        typer.Option(help="YAML of what the report must say, as docs/gates.yaml; exit code 1 if it does not."),
+    ] = None,
 ) -> None:
     """Make one HTML page of run folders: what was refused, what was acknowledged, how long it took."""
+    asked = None if gate is None else gates.load(gate)
     chosen = runs or newest(runs_folder())
-    out.print(str(write(chosen, to or project_root() / "build" / "report", Ticks())), markup=False)
+    page = write(chosen, to or project_root() / "build" / "report", Ticks())
+    outcomes = gates.judge(asked, json.loads(page.with_name("report.json").read_text())) if asked else []
+    for outcome in outcomes:
+        out.print(str(outcome), markup=False)
+    out.print(str(page), markup=False)
+    missed = [o for o in outcomes if not o.met]
+    if missed:
+        raise RackspanError(
+            f"{len(missed)} of {len(outcomes)} gates missed",
+            seen="; ".join(dict.fromkeys(o.gate for o in missed)),
+            do=f"see {page}; a gate that is missed for want of rounds needs a longer benchmark",
+        )
 
 
 def newest(folder: Path) -> list[Path]:
@@ -69,6 +86,8 @@ def _campaign(manifest: dict[str, Any]) -> str:
 def write(runs: list[Path], to: Path, progress: Progress) -> Path:
     """Runs the analysis on run folders and returns the page's path. Raises RackspanError with what it said."""
     command = [sys.executable, "-m", "spark_analysis", "report", *map(str, runs), "--out", str(to)]
+    # One place for all reports: a benchmark's own page and a later one over several runs share what was computed.
+    command += ["--cache", str(project_root() / "build" / "analysis")]
     with progress.step(f"report on {len(runs)} run(s), by PySpark") as seen:
         done = run(command, seen, {"PYSPARK_PYTHON": sys.executable})
         if done.code:
