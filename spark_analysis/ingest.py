@@ -28,6 +28,7 @@ BLOCKS = StructType(
         StructField("steal", DoubleType()),
         StructField("isr", IntegerType()),
         StructField("rtt_off", DoubleType()),
+        StructField("stalls", IntegerType()),
     ]
 )
 
@@ -87,10 +88,9 @@ def blocks(spark: SparkSession, runs: list[Run]) -> DataFrame:
                 begun[key] = event
             elif key in begun:
                 window = (begun.pop(key)["t_ns"], event["t_ns"])
-                seen = (data.get("cpu_busy"), part, data.get("steal"), data.get("isr"), data.get("rtt_off"))
-                rows.append(
-                    (run.id, data["producer"], data["mode"], data["role"], data["block"], data["pair"], *window, *seen)
-                )
+                named = (data["producer"], data["mode"], data["role"], data["block"], data["pair"])
+                told = (data.get(name) for name in ("steal", "isr", "rtt_off", "stalls"))
+                rows.append((run.id, *named, *window, data.get("cpu_busy"), part, *told))
     return spark.createDataFrame(rows, BLOCKS)
 
 

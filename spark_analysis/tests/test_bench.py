@@ -14,7 +14,7 @@ from spark_analysis.report.goals import ACROSS, BEYOND, FLOOR_MET, GOAL_MET, GOA
 from spark_analysis.report.rounds import Rounds
 from spark_analysis.stats import NOT_ENOUGH
 from spark_analysis.tests.generated import MS, SECOND, START, ack, frame
-from spark_analysis.transforms import bench
+from spark_analysis.transforms import bench, latency
 
 
 def test_buckets_are_close_to_what_they_stand_for(spark: SparkSession) -> None:
@@ -35,8 +35,8 @@ def test_a_histogram_counts_everything(spark: SparkSession) -> None:
 
 def test_silence_counts_from_the_begin_to_the_end_of_the_part(spark: SparkSession) -> None:
     windows = [
-        ("r", "p", "m", "candidate", 0, 0, START + SECOND, START + 5 * SECOND, None, "fault", None, None, None),
-        ("r", "q", "n", "baseline", 1, 0, START + SECOND, START + 5 * SECOND, None, "fault", None, None, None),
+        ("r", "p", "m", "candidate", 0, 0, START + SECOND, START + 5 * SECOND, None, "fault", *[None] * 4),
+        ("r", "q", "n", "baseline", 1, 0, START + SECOND, START + 5 * SECOND, None, "fault", *[None] * 4),
     ]
     rows = [
         ack(0, 0, 100 * MS),  # before the part
@@ -51,9 +51,18 @@ def test_silence_counts_from_the_begin_to_the_end_of_the_part(spark: SparkSessio
 
 def test_send_lag_counts_records_without_an_answer_too(spark: SparkSession) -> None:
     rows = [ack(i, i * MS, None, sent_ns=START + i * MS + (50 * MS if i >= 90 else 0)) for i in range(100)]
-    data = frame(spark, "acks", rows).selectExpr("*", "0 pair", "0 block", "'m' mode", "'x' role", "'quiet' part")
+    quarter = f"floor((due_ns - {START}) / {25 * MS}) quarter"
+    data = frame(spark, "acks", rows).selectExpr("*", "0 pair", "0 block", "'quiet' part", quarter)
     (row,) = bench.send_lag(data).collect()
-    assert (row["records"], row["lag_p99_us"]) == (100, 50_000)
+    assert (row["records"], row["lag_p99_us"], row["lag_grew_us"]) == (100, 50_000, 0)
+
+
+def test_a_send_lag_that_grows_is_seen_while_it_is_small(spark: SparkSession) -> None:
+    window = [("r", "p", "m", "x", 0, 0, START, START + 100 * MS, None, "quiet", *[None] * 4)]
+    rows = [ack(i, i * MS, MS, sent_ns=START + i * MS + i * MS // 20) for i in range(100)]
+    inside = latency.in_blocks(frame(spark, "acks", rows), spark.createDataFrame(window, BLOCKS))
+    (row,) = bench.send_lag(inside).collect()
+    assert row["lag_p99_us"] < 5_000 and row["lag_grew_us"] == pytest.approx(3_750, abs=100)
 
 
 def test_latency_around_a_moment_is_by_when_records_were_due(spark: SparkSession) -> None:

@@ -91,7 +91,7 @@ def test_spark_counts_as_numpy_does(spark: SparkSession, tmp_path: Path, exact: 
     zero = {f.name: np.zeros(len(values), np.int32 if f.dataType.simpleString() == "int" else np.int64) for f in schema}
     pq.write_table(pa.table({**zero, **blank, **columns}).select(schema.names), tmp_path / "acks.parquet")
     acks = spark.read.schema(schema).parquet(str(tmp_path / "acks.parquet")).selectExpr("'r' run", "*")
-    window = [("r", "p", "m", "x", 0, 0, START, START + 10**15, None, "quiet", None, None, None)]
+    window = [("r", "p", "m", "x", 0, 0, START, START + 10**15, None, "quiet", *[None] * 4)]
     inside = latency.in_blocks(acks, spark.createDataFrame(window, BLOCKS))
     found = bench.counted(inside, exact=exact).toArrow()
     by_outcome = found.group_by("outcome").aggregate([("records", "sum")]).to_pylist()

@@ -48,18 +48,25 @@ def histogram(values: DataFrame, by: Sequence[str], value: str) -> DataFrame:
 
 
 def send_lag(inside: DataFrame) -> DataFrame:
-    """How late the load client was in each part of a block: p99 over all records that were tried, in whole µs."""
+    """How late the load client was in each part of a block: p99 over all records that were tried, in whole µs, and by
+    how much its median grew from the first quarter to the last: then it sends later and later than it should.
+    """
     late = inside.withColumn("lag_us", F.floor((F.col("sent_ns") - F.col("due_ns")) / 1000))
     return (
-        late.groupBy("block", "part", "lag_us")
+        late.groupBy("block", "part", "quarter", "lag_us")
         .agg(F.count("*").alias("times"))
         .groupBy("block", "part")
         .agg(
             F.sum("times").alias("records"),
             F.percentile("lag_us", F.lit(0.99), F.col("times")).alias("lag_p99_us"),
+            (_median_of(3) - _median_of(0)).alias("lag_grew_us"),
         )
-        .select("block", "part", "records", "lag_p99_us")
+        .select("block", "part", "records", "lag_p99_us", "lag_grew_us")
     )
+
+
+def _median_of(quarter: int) -> Column:
+    return F.percentile(F.when(F.col("quarter") == quarter, F.col("lag_us")), F.lit(0.5), F.col("times"))
 
 
 def silences(acks: DataFrame, blocks: DataFrame) -> DataFrame:

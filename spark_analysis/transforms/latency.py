@@ -20,11 +20,15 @@ def outcome() -> Column:
 
 
 def in_blocks(acks: DataFrame, blocks: DataFrame) -> DataFrame:
-    """The records that were due inside a block, with its mode, role, block, pair and part. Warm-up falls away here."""
+    """The records that were due inside a block, with its mode, role, block, pair and part, and in which quarter (0 to
+    3) of the part they were due. Warm-up falls away here.
+    """
+    passed = (F.col("due_ns") - F.col("begin_ns")) / (F.col("end_ns") - F.col("begin_ns"))
     return (
         acks.join(F.broadcast(blocks), on=["run", "producer"], how="inner")
         .where((F.col("due_ns") >= F.col("begin_ns")) & (F.col("due_ns") < F.col("end_ns")))
-        .select(*acks.columns, "mode", "role", "block", "pair", "part")
+        .withColumn("quarter", F.floor(4 * passed))
+        .select(*acks.columns, "mode", "role", "block", "pair", "part", "quarter")
     )
 
 
