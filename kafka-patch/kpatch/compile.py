@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from kpatch import upstream
+from kpatch import paths, upstream
 from kpatch.errors import KpatchError
 from kpatch.git import git
 
@@ -39,6 +40,20 @@ def tools() -> Tools:
             )
         found.append(path)
     return Tools(found[0], found[1], tuple(a.file for a in upstream.artifacts("scalac")))
+
+
+def inputs() -> str:
+    """What the classes of a whole build are made of, as a digest: sources, patches, libraries, compilers, and how."""
+    found = hashlib.sha256((paths.KAFKA_PATCH / "upstream.toml").read_bytes())
+    for role in ("sources", "runtime", "scalac"):
+        found.update("".join(f"{role} {a.file.name} {a.sha256}\n" for a in upstream.artifacts(role)).encode())
+    steps = [Path(__file__).with_name(f"{name}.py") for name in ("compile", "git", "series", "worktree")]
+    own = [p for folder in (paths.PATCHES, paths.OWN) for p in sorted(folder.rglob("*")) if p.is_file()]
+    for file in [*steps, *own]:
+        found.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
+    javac = subprocess.run([tools().javac, "-version"], capture_output=True, text=True, check=True)
+    found.update((javac.stdout + javac.stderr).encode())
+    return found.hexdigest()
 
 
 def touched(tree: Path) -> set[str]:
