@@ -16,13 +16,15 @@ from spark_analysis import schemas
 from spark_analysis.errors import AnalysisError
 
 NEEDED = ("acks", "reads", "metrics", "fetches")
+# Folders of before these tables have none; one without them is whole.
+OPTIONAL = ("histograms", "polls")
 # Threads of one process may write their events in another order than they looked at the clock.
 CLOCK_TOLERANCE_NS = 1_000_000_000
 
 
 @dataclass(frozen=True)
 class Folder:
-    """One checked run folder; ``rows`` has the number of rows of each table."""
+    """One checked run folder; ``rows`` has the number of rows of each table that the report reads."""
 
     path: Path
     manifest: dict[str, Any]
@@ -37,13 +39,13 @@ class Folder:
     @property
     def bytes(self) -> int:
         """Size of the tables that the report reads."""
-        return sum(file.stat().st_size for name in NEEDED for file in parts(self.path, name))
+        return sum(file.stat().st_size for name in self.rows for file in parts(self.path, name))
 
     def digest(self) -> str:
         """Of everything in the folder that the report reads: equal only for equal contents."""
         layout, whole = schemas.contract()["layout"], hashlib.sha256()
         files = [self.path / layout["manifest"], self.path / layout["events"]]
-        for file in [*files, *(file for name in NEEDED for file in parts(self.path, name))]:
+        for file in [*files, *(file for name in self.rows for file in parts(self.path, name))]:
             with file.open("rb") as data:
                 found = hashlib.file_digest(data, "sha256").hexdigest()
             whole.update(f"{file.relative_to(self.path)} {found}\n".encode())
@@ -56,7 +58,8 @@ def read_folder(path: Path) -> Folder:
     manifest = schemas.check_manifest(path, _json(path / layout["manifest"]))
     events = schemas.check_events(path, _lines(path / layout["events"]))
     _check_clock(path, manifest, events)
-    return Folder(path, manifest, events, {name: check_table(path, name) for name in NEEDED})
+    tables = [*NEEDED, *(name for name in OPTIONAL if (path / name).is_dir())]
+    return Folder(path, manifest, events, {name: check_table(path, name) for name in tables})
 
 
 def read_folders(paths: Sequence[Path]) -> tuple[list[Folder], list[AnalysisError]]:

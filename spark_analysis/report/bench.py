@@ -10,15 +10,15 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_analysis import bootstrap, counts
+from spark_analysis import bootstrap, counts, histograms
 from spark_analysis.counts import RECORDS, VALUE
-from spark_analysis.ingest import Run, blocks
-from spark_analysis.report import verdicts
+from spark_analysis.ingest import Run, blocks, read_table
+from spark_analysis.report import knee, verdicts
 from spark_analysis.report.comparison import compared, noises, shifts
 from spark_analysis.report.oracle import against_oracle
 from spark_analysis.report.outage import Section, rows
 from spark_analysis.report.rounds import Rounds, Side, per_round
-from spark_analysis.transforms import bench, latency
+from spark_analysis.transforms import bench, end_to_end, latency
 
 QUIET, FAULT = "quiet", "fault"
 # So many records and every microsecond is a value of its own; beyond, values are buckets of 0.4 %.
@@ -50,10 +50,13 @@ def section(spark: SparkSession, run: Run) -> Section | None:
     if few:
         inside = inside.cache()
     known = rows(windows.orderBy("block", "begin_ns"))
-    found = _judge_blocks(known, rows(bench.send_lag(inside)), spec)
+    kept = histograms.of(run.folder.path)
+    lags = rows(bench.send_lag(inside)) if kept is None else histograms.send_lag(kept)
+    found = _judge_blocks(known, lags, spec)
     if not found:
         return None
-    sent = _named(bench.counted(inside, exact=few).toArrow(), found)
+    counted = bench.counted(inside, exact=few).toArrow() if kept is None else histograms.latencies(kept)
+    sent = _named(counted, found)
     acked = sent.filter((pc.field("outcome") == "OK") & ~pc.field("void")).select([*_BLOCK, VALUE, RECORDS, "max_us"])
     together = counts.quantiles(acked, _SIDE)
     deepest = max((r["per_thousand"] for r in together if r["value_us"] is not None), default=0)
@@ -91,19 +94,47 @@ def section(spark: SparkSession, run: Run) -> Section | None:
         "bench_histogram": _table(run, histogram),
         "bench_outcomes": _table(run, outcomes),
     }
-    kept = [(run.id, b["block"], b["part"]) for b in found if not b["void"]]
-    good = F.broadcast(spark.createDataFrame(kept, "run string, block int, part string"))
+    counting = [(run.id, b["block"], b["part"]) for b in found if not b["void"]]
+    good = F.broadcast(spark.createDataFrame(counting, "run string, block int, part string"))
     data["oracle"] = None
     if run.folder.rows["fetches"]:
-        counted = latency.acknowledged(inside.join(good, on=["run", "block", "part"], how="left_semi"))
-        ideal = against_oracle(spark, run, counted, spec)
+        of_blocks = latency.acknowledged(inside.join(good, on=["run", "block", "part"], how="left_semi"))
+        ideal = against_oracle(spark, run, of_blocks, spec)
         data["oracle"], tables["bench_oracle"] = ideal.data, ideal.tables["oracle"]
     data["fault"] = None
     if spec["fault"]:
         windows = windows.join(good, on=["run", "block", "part"], how="left_semi")
         data["fault"] = _fault(spark, run, spec, windows, acked)
+    data["end_to_end"] = _end_to_end(spark, run, inside, kept, found, spec["modes"]) if spec.get("consume") else None
+    data["knee"] = knee.knee(spec["modes"], knee.steps(run.events, data["void"])) if spec.get("ramp") else None
     data["goals"] = verdicts.goals(data, measured)
     return Section(data, tables)
+
+
+def _end_to_end(
+    spark: SparkSession,
+    run: Run,
+    inside: DataFrame,
+    kept: pa.Table | None,
+    found: list[dict[str, Any]],
+    modes: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """From due until a consumer had it: per mode and quantile, and each mode against the baseline."""
+    if kept is None:
+        polls = read_table(spark, run.folder.path, "polls").withColumn("run", F.lit(run.id))
+        counted = end_to_end.counted(inside, polls).toArrow()
+    else:
+        counted = histograms.end_to_end(kept)
+    seen = _named(counted, found)
+    seen = seen.filter(~pc.field("void")).select([*_BLOCK, VALUE, RECORDS])
+    together = counts.quantiles(seen, _SIDE)
+    histogram = counts.bucketed(seen).group_by([*_BLOCK, VALUE], use_threads=False).aggregate([(RECORDS, "sum")])
+    histogram = histogram.rename_columns([*_BLOCK, VALUE, RECORDS])
+    measured = _measured(counts.quantiles(seen, _BLOCK), together, histogram)
+    return {
+        "pooled": _with_intervals([r for r in together if r["value_us"] is not None], measured),
+        "ratios": compared(modes, measured, noises(measured)),
+    }
 
 
 def _named(counted: pa.Table, found: list[dict[str, Any]]) -> pa.Table:

@@ -12,11 +12,12 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_analysis import schemas
+from spark_analysis import histograms, schemas
 from spark_analysis.errors import AnalysisError
 from spark_analysis.folders import CLOCK_TOLERANCE_NS, Folder, clock_went_back
 from spark_analysis.ingest import Run, open_run
 from spark_analysis.report import bench, outage, words
+from spark_analysis.report.headline import headline
 from spark_analysis.transforms.clock import odd_times
 
 _SHOWN = ("run_id", "name", "kind", "state", "failure", "seed", "spec", "versions", "patches", "host")
@@ -30,7 +31,7 @@ def build(
         "schema_version": schemas.version(),
         "made_at": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",
         "spark": pyspark.__version__,
-        "headline": [sentence for part in parts for sentence in part["findings"][:2]],
+        "headline": headline(parts),
         "warnings": [w for part in parts for w in part["warnings"]],
         "skipped": [{"what": e.what, "seen": e.seen, "do": e.do} for e in skipped],
         "work": work or {"computed": [part["run_id"] for part in parts], "reused": [], "acks_read": 0},
@@ -42,7 +43,7 @@ def part_of(spark: SparkSession, folder: Folder) -> tuple[dict[str, Any], Mappin
     """One run's part of the document, and the tables behind it. Raises AnalysisError for a run that holds nothing, or
     whose files or times cannot be trusted.
     """
-    if not folder.rows["acks"]:
+    if not folder.rows["acks"] and not folder.rows.get(histograms.TABLE):
         raise AnalysisError(
             f"{folder.path} holds no record of any send",
             seen=f"no row in acks, {len(folder.events)} events, state {folder.manifest['state']}",

@@ -10,13 +10,27 @@ from spark_analysis.report import words
 
 def summary(document: dict[str, Any]) -> str:
     """One section a run; every number is one of the document."""
-    parts = []
+    parts = ["\n".join(f"- **{sentence}**" for sentence in document["headline"])]
+    parts += [_left_out(document["skipped"])]
     for run in document["runs"]:
         lines = [*run["findings"], *(f"**{warning}**" for warning in run["warnings"])]
         parts += [f"## {run['run_id']}", "\n".join(f"- {line}" for line in lines)]
         if run["bench"]:
-            parts += [_goals(run["bench"]), _latency(run["bench"])]
+            parts += [_goals(run["bench"]), _latency(run["bench"]), _ratios(run["bench"])]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _left_out(skipped: Sequence[dict[str, Any]]) -> str:
+    return "\n".join(f"- Left out: {e['what']}. Seen: {e['seen']}. To do: {e['do']}." for e in skipped)
+
+
+def _ratios(data: dict[str, Any]) -> str:
+    rows = []
+    for r in data["ratios"]:
+        mode = r["mode"] + (", while the fault lasts" if r["part"] == "fault" else "")
+        numbers = [words.number(r["estimate"]), _span(r), r["rounds"], r["verdict"]]
+        rows.append([mode, words.quantile(r["per_thousand"]), *numbers])
+    return _table(["mode / baseline", "quantile", "ratio", "95 % interval", "rounds", "verdict"], rows) if rows else ""
 
 
 def _goals(data: dict[str, Any]) -> str:

@@ -30,6 +30,8 @@ def page(document: dict[str, Any]) -> str:
         quantile=words.quantile,
         ratio=words.ratio,
         number=words.number,
+        chance=words.chance,
+        span=words.span,
         outcome=words.outcome,
         pretty=lambda value: json.dumps(value, indent=2, default=str),
     )

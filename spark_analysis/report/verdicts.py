@@ -16,11 +16,21 @@ _FAR = (16.0, 24.0)
 def goals(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     """Rows of the goals that this kind of workload is about."""
     fault = data["workload"]["fault"]
+    if data.get("knee"):
+        return []
+    if data["workload"].get("stalls"):
+        return [judged(GOALS["P6", 999], measured.ratio(("candidate", QUIET), ("baseline", QUIET), 999))]
+    if data.get("end_to_end"):
+        ratios = {(r["role"], r["per_thousand"]): r for r in data["end_to_end"]["ratios"]}
+        return [judged(GOALS["P8", q], ratios.get(("candidate", q)), note=_NO_GAIN) for q in (500, 990)]
     if fault is None:
         new = next(m for m in data["modes"] if m["role"] == "candidate")
         early = new["acks"] in ("min.insync.replicas", "-2")
         return [*_stock(data, measured), *([*_distances(data, measured), *_ideal(data)] if early else [])]
     return _paused(data, measured) if fault["how"] == "pause" else _killed(data)
+
+
+_NO_GAIN = "a consumer is given a record when all in-sync replicas have it: no gain is claimed"
 
 
 def _stock(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
@@ -89,6 +99,8 @@ def _paused(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
 
 
 def _killed(data: dict[str, Any]) -> list[dict[str, Any]]:
+    if data["workload"]["fault"]["target"].removeprefix("rack:") in data["workload"]["topic"]["leaders"]:
+        return []  # new leaders take the same time, whatever an answer waits for
     return [judged(GOALS["P5", "gap"], data["fault"]["silence_ratio"], note=_lost(data))]
 
 

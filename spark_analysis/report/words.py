@@ -167,6 +167,16 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}" if value >= 0.1 else f"{value:.2g}"
 
 
+def chance(value: float | None) -> str:
+    """A p with two digits."""
+    return "-" if value is None else "< 0.001" if value < 0.001 else f"{value:.2g}"
+
+
+def span(row: dict[str, Any]) -> str:
+    """The ends of a ratio's interval, or a dash."""
+    return "-" if row["low"] is None else f"{number(row['low'])} to {number(row['high'])}"
+
+
 def method(row: dict[str, Any]) -> str:
     """How a ratio was found, in words."""
     return "rounds" if row["method"] == "per round" else "pooled"
