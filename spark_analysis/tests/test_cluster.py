@@ -1,0 +1,101 @@
+"""The pipeline on a standalone Spark cluster: a master and two workers, each a process of its own on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from spark_analysis.tests.generated import outage_run
+
+BIN = Path(pyspark.__file__).parent / "bin"
+ROOT = Path(__file__).parents[2]
+PATIENCE_S = 300
+_ENV = {
+    **os.environ,
+    "SPARK_LOCAL_IP": "127.0.0.1",
+    "SPARK_NO_DAEMONIZE": "1",
+    "PYSPARK_PYTHON": sys.executable,
+    "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    "PYTHONPATH": str(ROOT),
+    "SPARK_DAEMON_MEMORY": "256m",
+}
+
+
+@dataclass
+class Daemon:
+    """A process of the cluster, and what it has said so far."""
+
+    process: subprocess.Popen[bytes]
+    said: str = ""
+
+    def says(self, pattern: str) -> re.Match[str]:
+        """Waits until it has said that."""
+        assert self.process.stdout is not None
+        end = time.monotonic() + PATIENCE_S
+        while not (found := re.search(pattern, self.said)):
+            ready, _, _ = select.select([self.process.stdout], [], [], max(0.0, end - time.monotonic()))
+            data = os.read(self.process.stdout.fileno(), 1 << 16) if ready else b""
+            assert data, f"{pattern!r} was not said; exit code {self.process.poll()}, the last: {self.said[-2000:]}"
+            self.said += data.decode(errors="replace")
+        return found
+
+
+@contextmanager
+def daemon(kind: str, *arguments: str) -> Iterator[Daemon]:
+    """A master or worker, ended with the block."""
+    command = [str(BIN / "spark-class"), f"org.apache.spark.deploy.{kind}", "--host", "127.0.0.1", *arguments]
+    process = subprocess.Popen(command, env=_ENV, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        yield Daemon(process)
+    finally:
+        process.terminate()
+        try:
+            process.wait(60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[tuple[str, list[Path]]]:
+    """The master's URL and the workers' folders."""
+    work = [tmp_path / "worker-1", tmp_path / "worker-2"]
+    with ExitStack() as stack:
+        master = stack.enter_context(daemon("master.Master", "--port", "0", "--webui-port", "0"))
+        url = master.says(r"Starting Spark master at (spark://127\.0\.0\.1:\d+)")[1]
+        size = ("--port", "0", "--webui-port", "0", "--cores", "1", "--memory", "600m")
+        workers = [stack.enter_context(daemon("worker.Worker", *size, "--work-dir", str(w), url)) for w in work]
+        for worker in workers:
+            worker.says(r"Successfully registered with master")
+        yield url, work
+
+
+def test_the_report_is_made_by_two_workers(cluster: tuple[str, list[Path]], tmp_path: Path) -> None:
+    url, work = cluster
+    run = outage_run(tmp_path / "outage")
+    submit = [str(BIN / "spark-submit"), "--master", url, "--executor-memory", "512m"]
+    few = ["--conf", "spark.sql.shuffle.partitions=2", "--conf", "spark.sql.codegen.wholeStage=false"]
+    program = [str(ROOT / "spark_analysis" / "__main__.py"), "report", str(run), "--out", str(tmp_path / "out")]
+    done = subprocess.run(
+        [*submit, *few, *program], env=_ENV, cwd=tmp_path, capture_output=True, text=True, timeout=900, check=False
+    )
+    assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+    assert done.stdout.strip().splitlines()[-1] == str(tmp_path / "out/report.html")
+    document = json.loads((tmp_path / "out/report.json").read_text())
+    totals = document["runs"][0]["outage"]["durability"]["totals"]
+    assert (totals["acknowledged"], totals["lost"], totals["duplicates"]) == (1100, 1, 1)
+    assert document["work"]["computed"] == ["outage"]
+    for folder in work:
+        assert list(folder.glob("app-*/*/stderr")), f"{folder.name} ran no executor"
