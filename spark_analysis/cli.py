@@ -1,4 +1,4 @@
-"""python -m spark_analysis report|check RUN... --out DIR: progress on stderr, path or verdicts on stdout."""
+"""python -m spark_analysis report|check|lost RUN...: progress on stderr, path or verdicts on stdout."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from spark_analysis.cache import Cache
 from spark_analysis.checker.cli import write_check
+from spark_analysis.durability import lost
 from spark_analysis.errors import FAILED, OK, AnalysisError
 from spark_analysis.pipeline import analyse, plain, write_tables
 from spark_analysis.report.document import build
@@ -34,11 +35,19 @@ def main(argv: list[str] | None = None) -> int:
         "--min-racks", type=int, default=None, help="judge by this span, not by what the topics asked for"
     )
     judge.add_argument("--master", default=None, help="Spark master; default: what spark-submit chose, else local[*]")
+    kept = verbs.add_parser(
+        "lost", help="acknowledged records against what a cluster still has; exit code 1 if any is lost"
+    )
+    kept.add_argument("run", type=Path, metavar="RUN", help="run folder")
+    kept.add_argument("--bootstrap", required=True, metavar="HOST:PORT", help="the cluster that the run wrote to")
+    kept.add_argument("--master", default=None, help="Spark master; default: what spark-submit chose, else local[*]")
     options = parser.parse_args(argv)
     try:
         if options.verb == "check":
             runs = options.runs or (Path(line.strip()) for line in sys.stdin if line.strip())
             return write_check(runs, options.out, min_racks=options.min_racks, master=options.master)
+        if options.verb == "lost":
+            return lost(options.run, options.bootstrap, options.master)
         print(write_report(options.runs, options.out, options.master, options.cache))
     except AnalysisError as e:
         print(e, file=sys.stderr)

@@ -13,7 +13,8 @@ from pyspark.sql.types import IntegerType, LongType, StringType, StructField, St
 
 from spark_analysis.ingest import Run
 from spark_analysis.report import timeline
-from spark_analysis.transforms import durability, latency, outage
+from spark_analysis.transforms import durability as fates_of
+from spark_analysis.transforms import latency, outage
 
 _MARKS = StructType(
     [
@@ -68,7 +69,7 @@ def section(spark: SparkSession, run: Run) -> Section:
         silence["silence_s"] = round(silence.pop("silence_ns") / 1e9, 3)
         silence["from_s"] = timeline.seconds(silence.pop("from_ns"), origin)
         silence["to_s"] = timeline.seconds(silence.pop("to_ns"), origin)
-    kept = _durability(spark, run)
+    kept = durability(spark, run)
     data = {
         "seconds": timeline.seconds(end, origin),
         "bucket_s": width_s,
@@ -129,7 +130,7 @@ def _segments(spark: SparkSession, run: Run, line: timeline.Timeline, origin: in
     return out
 
 
-def _durability(spark: SparkSession, run: Run) -> Section:
+def durability(spark: SparkSession, run: Run) -> Section:
     """Lost, duplicated, moved and reordered records of the topics that were read to their end."""
     notes = {e["data"]["topic"]: e["data"] for e in run.events if (e["kind"], e["name"]) == ("note", "read-back")}
     ends = [
@@ -137,15 +138,15 @@ def _durability(spark: SparkSession, run: Run) -> Section:
         for topic, data in notes.items()
         for partition, offset in data["end_offsets"].items()
     ]
-    short = rows(durability.unread(run.reads, spark.createDataFrame(ends, _ENDS)).orderBy("topic", "partition"))
+    short = rows(fates_of.unread(run.reads, spark.createDataFrame(ends, _ENDS)).orderBy("topic", "partition"))
     read = {t for t, d in notes.items() if d["complete"]} - {r["topic"] for r in short}
     sent = {r["topic"] for r in run.acks.select("topic").distinct().collect()}
     unchecked = sorted(sent - read)
     topics = spark.createDataFrame([(run.id, t) for t in sorted(read)], _TOPICS)
-    fates = durability.fates(run.acks, run.reads, topics)
-    table = durability.summary(fates)
-    lost = durability.lost(fates)
-    late = {r["producer"]: r["reordered"] for r in rows(durability.reordered(run.reads))}
+    fates = fates_of.fates(run.acks, run.reads, topics)
+    table = fates_of.summary(fates)
+    lost = fates_of.lost(fates)
+    late = {r["producer"]: r["reordered"] for r in rows(fates_of.reordered(run.reads))}
     producers = rows(table.orderBy("producer"))
     for row in producers:
         row["reordered"] = late.get(row["producer"], 0)
@@ -162,7 +163,7 @@ def _durability(spark: SparkSession, run: Run) -> Section:
             key: sum(row[key] for row in producers)
             for key in ("acknowledged", "lost", "duplicates", "moved", "reordered", "present_though_not_acknowledged")
         },
-        "phantoms": durability.phantoms(run.reads, run.acks).count(),
+        "phantoms": fates_of.phantoms(run.reads, run.acks).count(),
         "lost_first": rows(lost.orderBy("due_ns").limit(LOST_SHOWN)),
     }
     return Section(data, {"durability": table, "lost": lost})

@@ -1,0 +1,41 @@
+"""python -m spark_analysis lost RUN --bootstrap HOST:9092: acknowledged records against what the cluster still has."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_analysis.errors import FAILED, OK
+from spark_analysis.ingest import Run, read_run
+from spark_analysis.kafka_source import read_topic
+from spark_analysis.report.outage import durability
+from spark_analysis.session import session
+
+
+def lost(path: Path, bootstrap: str, master: str | None = None) -> int:
+    """Prints what became of the run's acknowledged records, as JSON; exit code 1 if one is lost."""
+    spark = session(master, sum(f.stat().st_size for f in path.glob("acks/*.parquet")))
+    found = durability(spark, from_cluster(spark, read_run(spark, path), bootstrap)).data
+    print(json.dumps({"run": str(path), "bootstrap": bootstrap, **found}, default=str))
+    return FAILED if found["totals"]["lost"] else OK
+
+
+def from_cluster(spark: SparkSession, run: Run, bootstrap: str) -> Run:
+    """The run with its topics read back now, by Spark, in place of what it had read itself."""
+    topics = sorted(r["topic"] for r in run.acks.select("topic").distinct().collect())
+    frames, notes = [], []
+    for topic in topics:
+        frame, ends = read_topic(spark, bootstrap, topic)
+        frames.append(frame)
+        data: dict[str, Any] = {"topic": topic, "end_offsets": ends, "complete": True}
+        notes.append({"t_ns": 0, "mono_ns": 0, "kind": "note", "name": "read-back", "state": "point", "data": data})
+    others = [e for e in run.events if (e["kind"], e["name"]) != ("note", "read-back")]
+    read = reduce(DataFrame.unionByName, frames).withColumn("run", F.lit(run.id))
+    # Read once, not once a question: the cluster may change, and it is asked over the network.
+    return replace(run, folder=replace(run.folder, events=[*others, *notes]), reads=read.cache())
