@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -11,7 +12,7 @@ import yaml
 from harness import results
 from harness.tests.commands import rackspan
 
-SMALL = {
+SMALL: dict[str, Any] = {
     "name": "small",
     "cluster": {
         "racks": {"a": 1, "b": 1, "c": 1},
@@ -31,21 +32,31 @@ SMALL = {
     "oracle": True,
     "limits": {"send_lag_p99_ms": 60000, "cpu_busy": 1, "steal": 1},
 }
+COUNTED = {
+    "name": "counted",
+    "fault": None,
+    "oracle": False,
+    "record": "histogram",
+    "consume": True,
+    "stalls": {"nodes": ["b1", "c1"], "seconds": 0.2, "every": 0.3},
+    "ramp": {"rates": [100, 300], "answered": 0.01, "times": 1e6},
+}
 
 
 @pytest.mark.cluster
 def test_a_small_run_ends_in_a_page_that_claims_nothing(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(SMALL))
     file = tmp_path / "both.yaml"
-    nowhere = [{**mode, "distribution": "/nowhere"} for mode in SMALL["modes"]]  # type: ignore[attr-defined]
-    parts = [{"workload": "small.yaml", "change": {"modes": nowhere}}, {"workload": "small.yaml"}]
+    nowhere = [{**mode, "distribution": "/nowhere"} for mode in SMALL["modes"]]
+    changes: list[dict[str, Any]] = [{"modes": nowhere}, {}, COUNTED]
+    parts = [{"workload": "small.yaml", "change": change} for change in changes]
     file.write_text(yaml.safe_dump({"name": "both", "parts": parts}))
     done = rackspan("bench", str(file), "--seed", "3", "--out", str(tmp_path / "out"), home=tmp_path, seconds=500)
     assert done.returncode == 1, done.stderr
     assert "not measured: small: " in done.stderr and "/nowhere" in done.stderr, "what fails stops no other part"
     assert done.stdout.strip() == str(tmp_path / "out/report.html")
     assert "not enough runs" in done.stderr and "meets the goal" not in done.stderr
-    (run,) = json.loads((tmp_path / "out/report.json").read_text())["runs"]
+    run, other = json.loads((tmp_path / "out/report.json").read_text())["runs"]
     page = (tmp_path / "out/report.html").read_text()
     assert run["seed"] == 3 and "rackspan acks=min.insync.replicas" in page and page.count("<svg") >= 2
 
@@ -66,7 +77,26 @@ def test_a_small_run_ends_in_a_page_that_claims_nothing(tmp_path: Path) -> None:
     manifest = results.read_manifest(Path("runs") / run["run_id"])
     assert manifest["state"] == "finished"
     told = manifest["spec"]["campaign"]
-    assert (told["name"], told["part"], told["parts"]) == ("both", 2, 2) and told["id"].endswith("Z-both")
+    assert (told["name"], told["part"], told["parts"]) == ("both", 2, 3) and told["id"].endswith("Z-both")
+    _counted(other)
+
+
+def _counted(run: dict[str, Any]) -> None:
+    """Nothing of single records is kept, and nothing is missing for it."""
+    folder = Path("runs") / run["run_id"]
+    assert not list((folder / "acks").iterdir()) and len(list((folder / "histograms").iterdir())) == 2
+    bench = run["bench"]
+    assert [b["part"] for b in bench["blocks"]] == ["rate-100", "rate-300"] * 4 and bench["void"] == []
+    assert {row["outcome"] for row in bench["outcomes"]} == {"OK"}
+    sent = {(b["block"], b["part"]): b["records"] for b in bench["blocks"]}
+    least = {"rate-100": 195, "rate-300": 590}  # 2 s; a busy machine ends them late
+    assert all(n >= least[part] for (_, part), n in sent.items()), sent
+    steps = [e["data"] for e in results.read_events(folder) if e["name"] == "block" and e["state"] == "end"]
+    assert all(s["stalls"] > 0 and s["stall_s"] >= 0.2 and s["acked_per_s"] > 0 and s["beyond"] == "" for s in steps)
+    assert {(c["role"], c["knee_rate"], c["ended"]) for c in bench["knee"]["capacity"]} == {
+        ("candidate", 300, 0),
+        ("baseline", 300, 0),
+    }
 
 
 @pytest.mark.parametrize(

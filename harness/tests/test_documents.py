@@ -27,6 +27,7 @@ _COMMAND = re.compile(r"(?:\./rackspan|bin/[a-z-]+\.sh|python -m|gradle|spark-su
 ELSEWHERE = (
     "./rackspan test",
     "./rackspan run",
+    "./rackspan bench campaigns/near-far.yaml",
     "./rackspan test system_tests/clients",
     "gradle testPatch",
     "python -m pytest spark_analysis",

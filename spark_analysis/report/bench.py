@@ -23,6 +23,8 @@ from spark_analysis.transforms import bench, end_to_end, latency
 QUIET, FAULT = "quiet", "fault"
 # So many records and every microsecond is a value of its own; beyond, values are buckets of 0.4 %.
 EXACT_UP_TO = 2_000_000
+# A send lag that grows by this share of its limit within a block will be beyond it: the generator is saturated.
+FALLING_BEHIND = 0.3
 # Quantiles up to here have their column even where no sample carries them.
 ALWAYS_SHOWN = 999
 _SIDE = ["mode", "role", "part"]
@@ -77,7 +79,7 @@ def section(spark: SparkSession, run: Run) -> Section | None:
         "blocks": found,
         "void": [b for b in found if b["void"]],
         "cpu_busy": median(busy) if busy else None,
-        "exact": few,
+        "exact": few and kept is None,
         "quantiles": sorted({r["per_thousand"] for r in together}),
         "pooled": _with_intervals(together, measured),
         "per_block": in_blocks,
@@ -155,9 +157,10 @@ def _judge_blocks(
     lag = {(r["block"], r["part"]): r for r in lags}
     out = []
     for b in found:
-        seen = lag.get((b["block"], b["part"]), {"records": 0, "lag_p99_us": None})
-        row = {k: b[k] for k in ("block", "pair", "mode", "role", "part", "cpu_busy", "steal", "isr", "rtt_off")}
-        row |= {"seconds": (b["end_ns"] - b["begin_ns"]) / 1e9, **{k: seen[k] for k in ("records", "lag_p99_us")}}
+        seen = lag.get((b["block"], b["part"]), {"records": 0})
+        told = ("block", "pair", "mode", "role", "part", "cpu_busy", "steal", "isr", "rtt_off", "stalls")
+        row = {k: b[k] for k in told} | {k: seen.get(k) for k in ("records", "lag_p99_us", "lag_grew_us")}
+        row |= {"seconds": (b["end_ns"] - b["begin_ns"]) / 1e9}
         out.append({**row, "void": _void(row, spec)})
     return out
 
@@ -166,8 +169,8 @@ def _void(row: dict[str, Any], spec: dict[str, Any]) -> list[str]:
     limits, reasons = spec["limits"], []
     if not row["records"]:
         reasons.append("no record was sent")
-    elif row["lag_p99_us"] / 1000 > limits["send_lag_p99_ms"]:
-        reasons.append(f"the load client was late: send lag p99 {row['lag_p99_us'] / 1000:.1f} ms")
+    elif not spec.get("ramp"):  # a rate that its load client cannot send is beyond, and that is what is looked for
+        reasons += _late(row, limits["send_lag_p99_ms"])
     if row["cpu_busy"] is not None and row["cpu_busy"] > limits["cpu_busy"]:
         reasons.append(f"the processors were {row['cpu_busy']:.0%} busy")
     if row["steal"] is not None and row["steal"] > limits["steal"]:
@@ -177,7 +180,18 @@ def _void(row: dict[str, Any], spec: dict[str, Any]) -> list[str]:
     frozen = spec["fault"] is not None and spec["fault"]["how"] == "pause" and row["part"] == FAULT
     if frozen and row["isr"] is not None and row["isr"] < spec["topic"]["replication"]:
         reasons.append(f"the frozen follower left the in-sync set: {row['isr']} in sync at the end")
+    if spec.get("stalls") and row["stalls"] == 0:
+        reasons.append("no follower was stalled")
     return reasons
+
+
+def _late(row: dict[str, Any], limit_ms: float) -> list[str]:
+    """Why the load client itself may be what is seen."""
+    if row["lag_p99_us"] / 1000 > limit_ms:
+        return [f"the load client was late: send lag p99 {row['lag_p99_us'] / 1000:.1f} ms"]
+    if row["lag_grew_us"] is not None and row["lag_grew_us"] / 1000 > limit_ms * FALLING_BEHIND:
+        return [f"the load client fell behind: its send lag grew by {row['lag_grew_us'] / 1000:.1f} ms"]
+    return []
 
 
 def _measured(per_block: list[dict[str, Any]], pooled: list[dict[str, Any]], histogram: pa.Table) -> Rounds:

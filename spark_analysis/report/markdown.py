@@ -38,8 +38,8 @@ def _goals(data: dict[str, Any]) -> str:
         return ""
     rows = []
     for row in data["goals"]:
-        sign = "≥" if row["at_least"] else "≤"
-        numbers = [row["theory"], f"{sign} {row['goal']}", f"{sign} {row['floor']}", words.number(row["estimate"])]
+        limits = [f"{row['sign']}{row[name]}" for name in ("goal", "floor")]
+        numbers = [row["theory"], *limits, words.number(row["estimate"])]
         rows.append([row["id"], row["what"], *numbers, _span(row), row["rounds"], row["verdict"]])
     return _table(["", "ratio", "theory", "goal", "floor", "measured", "95 % interval", "rounds", "verdict"], rows)
 

@@ -17,9 +17,10 @@ def goals(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     """Rows of the goals that this kind of workload is about."""
     fault = data["workload"]["fault"]
     if data.get("knee"):
-        return []
+        return _throughput(data)
     if data["workload"].get("stalls"):
-        return [judged(GOALS["P6", 999], measured.ratio(("candidate", QUIET), ("baseline", QUIET), 999))]
+        stalled = measured.ratio(("candidate", QUIET), ("baseline", QUIET), 999)
+        return [judged(GOALS["P6", 999], stalled, note="" if stalled else _TOO_FEW)]
     if data.get("end_to_end"):
         ratios = {(r["role"], r["per_thousand"]): r for r in data["end_to_end"]["ratios"]}
         return [judged(GOALS["P8", q], ratios.get(("candidate", q)), note=_NO_GAIN) for q in (500, 990)]
@@ -30,6 +31,15 @@ def goals(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     return _paused(data, measured) if fault["how"] == "pause" else _killed(data)
 
 
+def _throughput(data: dict[str, Any]) -> list[dict[str, Any]]:
+    if not any(m["role"] == "stock" for m in data["modes"]):
+        return []
+    short = [row["mode"] for row in data["knee"]["capacity"] if row["ended"] < row["rounds"]]
+    note = f"{', '.join(short)} had more to give than the highest rate" if short else ""
+    return [judged(GOALS["P0", "throughput"], data["knee"]["over_stock"], note=note)]
+
+
+_TOO_FEW = "p99.9 needs 100,000 records on either side"
 _NO_GAIN = "a consumer is given a record when all in-sync replicas have it: no gain is claimed"
 
 
@@ -90,7 +100,7 @@ def _paused(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     if found is None:
         deepest = next((q for q in (990, 900, 500) if measured.ratio(broken, whole, q) is not None), None)
         shown = None if deepest is None else measured.ratio(broken, whole, deepest)
-        note = "p99.9 needs 100,000 records on either side"
+        note = _TOO_FEW
         if shown is not None and deepest is not None:
             note += f"; p{deepest / 10:g} is shown instead"
             found = {**shown, "low": None, "high": None}

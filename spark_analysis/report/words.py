@@ -111,6 +111,7 @@ def machine(data: dict[str, Any]) -> str:
 def bench_findings(data: dict[str, Any]) -> list[str]:
     """The answer of one benchmark run: what the candidate takes beside the baseline, then the goals, then the noise."""
     out = [_side_by_side(data, part, q) for part in ("quiet", "fault") for q in (500, 990)]
+    out += [_capacity(row) for row in (data["knee"]["capacity"] if data.get("knee") else [])]
     out += [_goal(row, _label(data, "candidate")) for row in data["goals"]]
     for r in data["ratios"]:
         if (r["role"], r["part"]) == ("control", "quiet") and r["per_thousand"] in (500, 990) and r["low"] is not None:
@@ -140,6 +141,13 @@ def _side_by_side(data: dict[str, Any], part: str, per_thousand: int) -> str:
     span = "" if found["low"] is None else f", 95 % interval {number(found['low'])} to {number(found['high'])}"
     middle = number(found["estimate"])
     return f"{name} latency{during}: {told[0]}, {told[1]}; ratio {middle}{span}: {found['verdict']}."
+
+
+def _capacity(row: dict[str, Any]) -> str:
+    """What a mode can do at most; at least that where it was not brought to its knee."""
+    more = "" if row["ended"] == row["rounds"] else " or more: its knee was not reached in every round"
+    knee = f"rates up to {count(round(row['knee_rate']))} stay on the floor" if row["knee_rate"] else "no rate does"
+    return f"{row['mode']}: {count(round(row['per_s']))} answers a second at most{more}; {knee}."
 
 
 def _goal(row: dict[str, Any], candidate: str) -> str:
