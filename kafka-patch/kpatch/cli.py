@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import shutil
 import sys
 from pathlib import Path
 
-from kpatch import changes, checks, dist, jars, junit, paths, series, toolchain, upstream, worktree
+from kpatch import benchmark, changes, checks, dist, jars, junit, paths, series, toolchain, upstream, worktree
 from kpatch import compile as compiler
 from kpatch.errors import KpatchError
 
@@ -99,6 +100,14 @@ def _test(up: upstream.Upstream, args: argparse.Namespace) -> None:
         raise KpatchError("JUnit tests failed", f"exit code {code}", f"See the tree above and {args.out / 'reports'}")
 
 
+def _benchmark(up: upstream.Upstream, args: argparse.Namespace) -> None:
+    stock, patched = (paths.BUILD / "dist" / dist.name(up, kind) / "libs" for kind in ("stock", "rackspan"))
+    for libs in (stock, patched):
+        if not libs.is_dir():
+            raise KpatchError("nothing to measure", f"{libs} is missing", "Run: gradle dist stockDist")
+    print(benchmark.run(stock, patched, args.out, shlex.split(args.options)))
+
+
 def _load(_: upstream.Upstream, args: argparse.Namespace) -> None:
     sources = sorted((paths.PROJECT / "harness" / "load" / "src" / "main" / "java").rglob("*.java"))
     classes = paths.BUILD / "load" / "classes"
@@ -151,6 +160,9 @@ def main(argv: list[str] | None = None) -> int:
     test.add_argument("--libs", type=Path, help="folder of jars (default: the rackspan distribution's)")
     test.add_argument("--out", type=Path, default=paths.BUILD / "junit")
     test.add_argument("classes", nargs="*")
+    bench = command("benchmark", _benchmark, "run JMH on the official jars and on the patched ones")
+    bench.add_argument("--out", type=Path, default=paths.BUILD / "benchmark")
+    bench.add_argument("--options", default="", help="for JMH, as '-f 1 -p replicas=3 LeaderBenchmark'")
     command("load", _load, "compile the load client").add_argument(
         "--jar", type=Path, default=paths.BUILD / "load" / "rackspan-load.jar"
     )

@@ -1,0 +1,82 @@
+package io.rackspan.cluster;
+
+import kafka.cluster.Partition;
+
+import org.apache.kafka.common.compress.Compression;
+import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.common.record.internal.SimpleRecord;
+import org.apache.kafka.server.common.RequestLocal;
+import org.apache.kafka.server.replica.Replica;
+import org.apache.kafka.storage.internals.log.AppendOrigin;
+import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
+import org.apache.kafka.storage.internals.log.VerificationGuard;
+
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Level;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.stream.IntStream;
+
+/**
+ * The leader of a partition whose replicas are in three racks: an append with acks=all, and a follower that says how far it is.
+ * `off`: as on stock. `on`: two racks are asked for. `waiting`: besides, a request with acks=min.insync.replicas waits.
+ */
+@State(Scope.Benchmark)
+@Fork(3)
+@Warmup(iterations = 3, time = 2)
+@Measurement(iterations = 5, time = 2)
+public class LeaderBenchmark {
+
+    @Param({"3", "5", "9"})
+    public int replicas;
+
+    @Param({"off", "on", "waiting"})
+    public String feature;
+
+    private LeaderFixture broker;
+    private Partition partition;
+    private Replica follower;
+    private MemoryRecords records;
+
+    /** A log of its own for each iteration: appends fill the disk. */
+    @Setup(Level.Iteration)
+    public void start() throws Exception {
+        broker = new LeaderFixture(Map.of());
+        broker.brokers(IntStream.range(0, replicas).mapToObj(i -> "rack" + i % 3).toArray(String[]::new));
+        Map<String, String> settings = new HashMap<>(Map.of("min.insync.replicas", "2"));
+        if (!feature.equals("off"))
+            settings.put("min.insync.racks", "2");
+        partition = broker.lead(IntStream.rangeClosed(1, replicas).boxed().toList(), settings);
+        follower = partition.getReplica(2).get();
+        records = MemoryRecords.withRecords(Compression.NONE, new SimpleRecord("v".getBytes()));
+        broker.everyoneFetches();
+        if (feature.equals("waiting") && broker.produce(-2).isDone())
+            throw new IllegalStateException("the request was to wait");
+    }
+
+    @TearDown(Level.Iteration)
+    public void stop() throws Exception {
+        broker.close();
+    }
+
+    @Benchmark
+    public Object append() {
+        // The log writes the offset into the batch
+        records.batches().iterator().next().setLastOffset(0);
+        return partition.appendRecordsToLeader(records, AppendOrigin.CLIENT, -1, RequestLocal.noCaching(), VerificationGuard.SENTINEL, (short) -1);
+    }
+
+    @Benchmark
+    public void fetchState() {
+        partition.updateFollowerFetchState(follower, new LogOffsetMetadata(0), 0, 1, 0, 1);
+    }
+}
