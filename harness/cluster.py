@@ -25,7 +25,7 @@ from harness.net.control import Links
 from harness.node import KafkaNode, count_of, names_of, wait_gone
 from harness.progress import Progress
 from harness.readiness import NodeFailed, ready
-from harness.spec import NAME, ClusterSpec
+from harness.spec import NAME, ClusterSpec, NodeOverride
 from harness.status import ClusterStatus, NodeStatus, summarize
 from harness.targets import fixed
 from harness.topology import Node, Plan, plan
@@ -163,11 +163,16 @@ class KafkaCluster:
         named = fixed([targets] if isinstance(targets, str) else targets, self.plan, self.view)
         return [self.node(n.name) for n in self.plan.select(named)]
 
-    def start(self, targets: Targets, *, seconds: float = READY_SECONDS) -> None:
-        """Starts nodes that do not run and waits until they serve. Raises RackspanError."""
+    def start(self, targets: Targets, *, seconds: float = READY_SECONDS, distribution: str | None = None) -> None:
+        """Starts nodes that do not run and waits until they serve. Raises RackspanError.
+
+        `distribution`: they run that one from now on, as in an upgrade; nodes that run already are refused then.
+        """
         chosen = self.select(targets)
         with self._alone(self.name):
             self._reload()
+            if distribution is not None:
+                chosen = self._change(chosen, distribution)
             self._want(chosen, "running")
             if not self.backend.stands():
                 self._make_network()
@@ -352,6 +357,26 @@ class KafkaCluster:
             self._each(chosen, KafkaNode.start)
         self.wait_ready([n.name for n in chosen], seconds)
 
+    def _change(self, chosen: Sequence[KafkaNode], distribution: str) -> list[KafkaNode]:
+        """Notes the distribution of nodes, and returns them as they are with it."""
+        find(distribution)
+        running = [n for n in chosen if n.look()[1] is not ProcessState.GONE]
+        if running:
+            raise usage_error(
+                f"cannot change the distribution of {names_of(running)}",
+                seen="the process is there",
+                do=f"stop it first: `rackspan stop {' '.join(n.name for n in running)}`",
+            )
+        spec = self.state.spec
+        overrides = dict(spec.nodes)
+        for n in chosen:
+            old = overrides.get(n.name, NodeOverride())  # type: ignore[call-arg]
+            overrides[n.name] = old.model_copy(update={"distribution": distribution})
+        self._respec(spec.model_copy(update={"nodes": overrides}))
+        self._save()
+        self._install()
+        return [self.node(n.name) for n in chosen]
+
     def _stop(self, chosen: Sequence[KafkaNode], seconds: float) -> None:
         self._want(chosen, "stopped")
         for role in ("broker", "controller"):
@@ -412,6 +437,13 @@ class KafkaCluster:
         if now is None:
             raise RackspanError(f"cluster {self.name!r} is gone", seen="it was removed meanwhile", do="`rackspan ls`")
         self.state.phase, self.state.nodes = now.phase, now.nodes
+        if now.spec != self.state.spec:  # another command changed the distribution of a node
+            self._respec(now.spec)
+
+    def _respec(self, spec: ClusterSpec) -> None:
+        self.state.spec = spec
+        self.plan = plan(spec, self.state.block)
+        self._nodes = None
 
     def _save(self) -> None:
         self.state.save(self.folder)

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated
+
+import typer
 
 from harness.cli.options import ClusterOption, TargetsArgument, chosen
 from harness.cli.output import out, table
 from harness.cluster import KafkaCluster
 
 
-def start(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
+def start(
+    targets: TargetsArgument,
+    cluster: ClusterOption = None,
+    distribution: Annotated[
+        str | None, typer.Option(help="Run rackspan, stock, or the one at a path from now on, as in an upgrade.")
+    ] = None,
+) -> None:
     """Start nodes that do not run, and wait until they serve."""
-    _act(targets, cluster, KafkaCluster.start)
+    _act(targets, cluster, lambda c, names: c.start(names, distribution=distribution))
 
 
 def stop(targets: TargetsArgument, cluster: ClusterOption = None) -> None:

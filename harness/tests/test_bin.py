@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from harness.cluster import KafkaCluster
 from harness.dist import find
 from harness.errors import Exit
-from harness.home import clusters_folder
+from harness.home import clusters_folder, project_root
 from harness.spec import parse
 from harness.wait import Pending, wait_for
 
@@ -30,13 +31,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
             yield running
 
 
-def script(name: str, *args: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+def script(name: str, *args: str, stdin: str = "", seconds: float = 90, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [find("rackspan").script(f"{name}.sh"), *args],
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=seconds,
         check=False,
         env={**os.environ, **env},
     )
@@ -91,6 +92,30 @@ def test_what_the_cluster_says_of_itself(cluster: KafkaCluster) -> None:
     assert "baseOffset: 0" in script("kafka-dump-log", "--files", str(data)).stdout
 
 
+def test_what_stock_does_not_know_is_listed_and_taken_away(cluster: KafkaCluster) -> None:
+    at = ("--bootstrap-server", cluster.bootstrap)
+    default = ("--alter", "--entity-type", "brokers", "--entity-default")
+    tool(cluster, "kafka-configs", *default, "--add-config", "min.insync.racks=1,acks.all.scope=isr")
+    found = script("kafka-stock-check", *at)
+    assert (found.returncode, found.stdout) == (1, "brokers - acks.all.scope=isr min.insync.racks=1\n"), found
+    assert found.stderr.startswith("stock Kafka does not know these settings. Stop clients that send ")
+    assert found.stderr.endswith(", then: kafka-stock-check.sh ... --remove\n")
+    removed = script("kafka-stock-check", *at, "--remove", seconds=300)  # runs five tools
+    assert removed.returncode == 0, removed
+    clean = script("kafka-stock-check", *at)
+    assert (clean.returncode, clean.stdout) == (0, "nothing is set that stock Kafka does not know\n"), clean
+
+
+def test_the_check_knows_every_setting_of_the_patches() -> None:
+    patches = (project_root() / "kafka-patch" / "patches").glob("*.patch")
+    added = {
+        n for p in patches for n in re.findall(r'^\+.* [A-Z_]+_CONFIG = "([a-z.]+)";', p.read_text(), re.MULTILINE)
+    }
+    text = Path(find("rackspan").script("kafka-stock-check.sh")).read_text()
+    listed = re.search(r"^settings=\((.*)\)$", text, re.MULTILINE)
+    assert listed is not None and added == set(listed[1].split()) and len(added) >= 3
+
+
 def test_a_server_is_formatted_started_and_stopped(tmp_path: Path) -> None:
     home = find("rackspan").home
     config = tmp_path / "server.properties"
@@ -115,6 +140,8 @@ def test_a_server_is_formatted_started_and_stopped(tmp_path: Path) -> None:
 
 
 def test_scripts_say_how_they_are_used() -> None:
+    for arguments in ((), ("--bootstrap-server",), ("--delete",)):
+        assert script("kafka-stock-check", *arguments).returncode == Exit.USAGE
     assert script("kafka-run-class").returncode == Exit.USAGE
     assert "usage: kafka-server-start.sh [-daemon] server.properties" in script("kafka-server-start").stderr
     without = script("kafka-topics", "--version", JAVA_HOME="/nowhere")

@@ -13,7 +13,7 @@ import pytest
 from harness.admin import answers
 from harness.backends.base import ProcessState
 from harness.cluster import AlreadyUp, KafkaCluster
-from harness.errors import RackspanError
+from harness.errors import Exit, RackspanError
 from harness.faults.rack import rack_down
 from harness.home import block_owner
 from harness.node import KafkaNode
@@ -52,6 +52,14 @@ def test_every_node_is_ready_and_in_its_rack(cluster: KafkaCluster) -> None:
     status = cluster.status()
     assert status.health == "healthy" and {n.state for n in status.nodes} == {"running"}
     assert all(n.pid for n in status.nodes)
+
+
+def test_a_running_node_keeps_its_distribution(cluster: KafkaCluster) -> None:
+    ran = rackspan("start", "a1", "--distribution", "rackspan", home=home_of(cluster))
+    assert ran.returncode == Exit.USAGE
+    assert ran.stderr.startswith("error: cannot change the distribution of a1\n  seen: the process is there\n")
+    assert ran.stderr.endswith("  do:   stop it first: `rackspan stop a1`\n")
+    assert not KafkaCluster.open(cluster.name).state.spec.nodes
 
 
 def test_a_second_up_says_that_it_exists_and_shows_it(cluster: KafkaCluster) -> None:

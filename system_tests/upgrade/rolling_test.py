@@ -1,0 +1,117 @@
+"""From stock to this distribution and back, node by node, under load (docs/upgrade.md)."""
+
+from __future__ import annotations
+
+from harness.services.kafka import KafkaRacks
+from harness.services.load import Acks
+from harness.services.logs import Allowed
+from harness.services.topics import MIN_RACKS, Topics
+from system_tests.lib import acks, expect
+from system_tests.lib.base import PATIENT, RackTest
+
+NODES = ("a1", "b1", "c1", "ctrl-1")  # the controller last: until then the setting is refused for everybody
+CHECK = "kafka-stock-check.sh"
+
+# What stock nodes log as well when nodes restart one by one.
+RESTARTS = (
+    Allowed(
+        r"Error processing append operation on partition ",
+        "a batch that overtakes one to be sent again is refused, and logged so; the producer sends both again",
+    ),
+    Allowed(
+        r"ControllerApis nodeId=\d+\] Unexpected error handling request RequestHeader\(apiKey="
+        r"(BROKER_HEARTBEAT|BROKER_REGISTRATION|ALTER_PARTITION|ALLOCATE_PRODUCER_IDS)",
+        "the only controller has started and is not active yet: brokers are told so, and ask again",
+    ),
+)
+
+
+class RollingUpgrade(RackTest):
+    """Three brokers and a controller; clients are stock ones, but for the one that uses what is new."""
+
+    def test_there_and_back(self) -> None:
+        """No record is lost or there twice, and a step out of order is refused with words that help."""
+        spec = self.spec("a:1,b:1,c:1", distribution="stock", settings=PATIENT)
+        with self.racks(spec, RESTARTS) as kafka:
+            topics = self.topics(kafka)
+            topics.create("orders", [[1, 2, 3], [2, 3, 1], [3, 1, 2]], min_insync_replicas=2)
+            topics.create("copies", [[2, 3, 1], [3, 1, 2]], min_insync_replicas=2)
+            producer = self.producer(kafka, "live", "orders", "stock", rate=100, delivery_timeout_ms=120000)
+            assert producer.process.wait_line("started", 0)["idempotence"] is True
+            job = self.copy(kafka, "job", "orders", "copies", "all")
+            job.wait_totals("the job to be at work", lambda t: t["copied"] >= 50)
+
+            for name in NODES:
+                if name == NODES[-1]:
+                    refused_before_its_time(topics)
+                roll(kafka, name, "rackspan")
+            used = self.use(kafka, topics)
+            self.go_back_too_early(kafka, topics)
+            for name in NODES[:-1]:
+                roll(kafka, name, "stock")
+            job.wait_totals("the job to have kept up", lambda t: t["copied"] >= producer.last["acked"] // 2)
+            sent = producer.end()
+            expect.all_acknowledged(sent, len(sent))
+            done = job.finish()
+            orders = self.read(kafka, "orders")
+            expect.once_each([sent], orders)
+            expect.in_order(orders)
+            assert len(orders) == len(sent), f"{len(orders)} in the log, {len(sent)} sent"
+            copied = sorted(r["seq"] for r in self.read(kafka, "copies", committed=True))
+            assert copied == sorted(r["seq"] for r in orders), f"{len(copied)} copies of {len(orders)}, {done}"
+            strict = self.read(kafka, "strict")
+            expect.once_each([used], strict)
+            assert len(strict) == len(used), f"{len(strict)} in the log, {len(used)} acknowledged"
+
+    def use(self, kafka: KafkaRacks, topics: Topics) -> Acks:
+        """All nodes are ours: the setting is taken, and leaders enforce it."""
+        topics.set("orders", MIN_RACKS, 2)
+        # With all three racks asked for, no leader can come that lacks what was acknowledged, whatever the acks.
+        strict = {"min_insync_racks": 3, "acks_all_scope": "min.insync.replicas"}
+        topics.create("strict", [[1, 2, 3]], min_insync_replicas=2, **strict)
+        kafka.kafka.stop("c1")
+        kafka.wait_in_sync("strict", {1, 2})
+        refused = self.produce(kafka, "refused", "strict", 10, client="rackspan", retries=0)
+        expect.all_ended_with(refused, 10, expect.REFUSED)
+        kafka.kafka.start("c1")
+        kafka.kafka.wait_in_sync()
+        used = self.produce(kafka, "new", "strict", 20, client="rackspan", acks=acks.QUORUM)
+        expect.all_acknowledged(used, 20)
+        return used
+
+    def go_back_too_early(self, kafka: KafkaRacks, topics: Topics) -> None:
+        """The controller is stock again while topics still hold settings: nobody can take them away then."""
+        early = kafka.try_tool(CHECK, seconds=120)
+        assert early.code == 1, early
+        assert early.out.splitlines() == [
+            "topics orders min.insync.racks=2",
+            "topics strict acks.all.scope=min.insync.replicas min.insync.racks=3",
+        ], early.out
+        assert "stock Kafka does not know these settings" in early.err and "--remove" in early.err, early.err
+
+        roll(kafka, "ctrl-1", "stock")
+        stuck = kafka.try_tool(CHECK, "--remove", seconds=300)
+        assert stuck.code == 1, stuck
+        assert "a stock controller does not know what it is to take away" in stuck.err, stuck.err
+        assert "Start the active controller from this distribution again" in stuck.err, stuck.err
+        assert early.out.splitlines()[0] in stuck.out, stuck.out
+
+        roll(kafka, "ctrl-1", "rackspan")
+        removed = kafka.try_tool(CHECK, "--remove", seconds=300)
+        assert removed.code == 0, removed
+        clean = kafka.try_tool(CHECK, seconds=120)
+        assert (clean.code, clean.out) == (0, "nothing is set that stock Kafka does not know\n"), clean
+        roll(kafka, "ctrl-1", "stock")
+
+
+def refused_before_its_time(topics: Topics) -> None:
+    """Brokers are ours, the controller is not: it says that it does not know the setting."""
+    said = expect.refusal(lambda: topics.set("orders", MIN_RACKS, 2))
+    assert f"Unknown topic config name: {MIN_RACKS}" in said, said
+
+
+def roll(kafka: KafkaRacks, name: str, distribution: str) -> None:
+    """Restarts one node with another distribution, and waits until every replica is in sync again."""
+    kafka.kafka.stop(name)
+    kafka.kafka.start(name, distribution=distribution)
+    kafka.kafka.wait_in_sync()
