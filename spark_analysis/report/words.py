@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 REFUSALS_TOLD = 2
 NOT_ENOUGH_SAMPLES = "not enough samples"
 # Above this share of CPU time in use, waiting for a CPU outweighs the work itself.
@@ -172,7 +174,9 @@ def bench_warnings(name: str, data: dict[str, Any]) -> list[str]:
 
 def number(value: float | None) -> str:
     """A ratio with three digits that mean something: 0.842, 0.00071."""
-    return "-" if value is None else f"{value:.3f}" if value >= 0.1 else f"{value:.2g}"
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if value >= 0.1 else np.format_float_positional(value, 2, fractional=False, trim="-")
 
 
 def chance(value: float | None) -> str:

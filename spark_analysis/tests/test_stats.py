@@ -10,6 +10,7 @@ import pytest
 import scipy.stats
 
 from spark_analysis import stats
+from spark_analysis.report import words
 
 
 def test_fewer_than_six_rounds_carry_no_interval_and_no_verdict() -> None:
@@ -113,3 +114,11 @@ def test_interval_is_the_widest_signed_rank_allows(n: int) -> None:
     assert result is not None
     assert result.low == pytest.approx(math.exp(walsh[cut - 1]))
     assert result.high == pytest.approx(math.exp(walsh[-cut]))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "-"), (1.0, "1.000"), (0.3534, "0.353"), (0.0154, "0.015"), (0.000075, "0.000075"), (0.0, "0")],
+)
+def test_a_ratio_is_told_without_an_exponent(value: float | None, text: str) -> None:
+    assert words.number(value) == text
