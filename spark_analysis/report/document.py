@@ -61,6 +61,12 @@ def part_of(spark: SparkSession, folder: Folder) -> tuple[dict[str, Any], Mappin
             seen=_cause(e),
             do="copy the run folder again, or make the run again: a table may be damaged",
         ) from e
+    except KeyError as e:
+        raise AnalysisError(
+            f"{folder.path} lacks something that the report needs",
+            seen=f"no {e} in its manifest or events",
+            do="read it with the release that made it, or make the run again",
+        ) from e
     finally:
         run.acks.unpersist()
 

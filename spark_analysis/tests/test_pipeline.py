@@ -113,11 +113,12 @@ def test_every_kind_of_bad_folder_is_told_on_the_page_and_the_good_ones_are_kept
     empty = folder(tmp_path / "empty")
     back = folder(tmp_path / "back", acks=[ack(0, SECOND, MS), ack(1, 2 * SECOND, -MS)])
     moved = folder(tmp_path / "moved", acks=[ack(0, 0, MS), ack(1, 9 * SECOND, MS, due_mono_ns=4 * SECOND)])
-    paths = [cut, rotten, bare, later, empty, back, moved, good]
+    old = small(tmp_path / "old", 7, kind="bench")
+    paths = [cut, rotten, bare, later, empty, back, moved, old, good]
     made = report(tmp_path / "out", *paths)
     assert [r["run_id"] for r in made["runs"]] == ["good"]
     told = {name: next(e for e in made["skipped"] if f"/{name}" in e["what"]) for name in (p.name for p in paths[:-1])}
-    assert len(made["skipped"]) == 7
+    assert len(made["skipped"]) == 8
     assert "is not a whole Parquet file" in told["cut"]["what"]
     assert "could not be computed" in told["rotten"]["what"] and len(told["rotten"]["seen"]) > 10
     assert "is not a run folder" in told["bare"]["what"] and "manifest.json" in told["bare"]["seen"]
@@ -125,6 +126,7 @@ def test_every_kind_of_bad_folder_is_told_on_the_page_and_the_good_ones_are_kept
     assert told["empty"]["seen"] == "no row in acks, 0 events, state finished"
     assert told["back"]["seen"] == "1 record of producer p answered before they were sent"
     assert "moved by 5.000 s against each other" in told["moved"]["seen"]
+    assert told["old"]["seen"] == "no 'workload' in its manifest or events"
     page, err = (tmp_path / "out/report.html").read_text(), capsys.readouterr().err
     for path in paths[:-1]:
         assert f"{path}" in page and f"{path}" in err
