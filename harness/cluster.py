@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from harness import cds, storage
+from harness import cds, secure, storage
 from harness import state as states
 from harness.admin import View, view
 from harness.backends import BACKENDS
@@ -340,6 +340,7 @@ class KafkaCluster:
         self._make_network()
         with self.progress.step(f"storage of {count_of(nodes)} formatted"):
             self._each(nodes, KafkaNode.write_config)
+            secure.provide(self.folder, self.plan, nodes)
             storage.format_cluster(nodes, self.state.cluster_id, self.state.spec.features)
         self._want(nodes, "running")
         try:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from harness.profiles import SMALL_MACHINE, TIMEOUTS, internal_topics
-from harness.topology import Node, Plan
+from harness.topology import SECURE_PORT, Node, Plan
+
+SECRETS, STORE = "secrets.properties", "store.p12"  # beside the data folder of a broker with users
 
 
 def server_properties(plan: Plan, node: Node, data_dir: str) -> dict[str, str]:
@@ -31,6 +33,11 @@ def _fixed(plan: Plan, node: Node, data_dir: str) -> dict[str, str]:
         "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
         "log.dirs": data_dir,
     }
+    if plan.spec.users:
+        fixed |= {
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users": "User:ANONYMOUS",  # whoever comes without encryption: brokers, controllers, the harness
+        }
     if node.role == "controller":
         return fixed | {"listeners": f"CONTROLLER://{node.endpoint}"}
     fixed |= {
@@ -38,7 +45,28 @@ def _fixed(plan: Plan, node: Node, data_dir: str) -> dict[str, str]:
         "advertised.listeners": f"PLAINTEXT://{node.endpoint}",
         "inter.broker.listener.name": "PLAINTEXT",
     }
+    if plan.spec.users:
+        fixed |= _secure(fixed, node, data_dir.rpartition("/")[0])
     return fixed | ({"broker.rack": node.broker_rack} if node.broker_rack else {})
+
+
+def _secure(fixed: dict[str, str], node: Node, root: str) -> dict[str, str]:
+    """The second listener, whose secrets are in a file of the broker's own."""
+    more = f",SECURE://{node.address}:{SECURE_PORT}"
+    secret = "${file:" + f"{root}/{SECRETS}:"
+    return {
+        "listeners": fixed["listeners"] + more,
+        "advertised.listeners": fixed["advertised.listeners"] + more,
+        "listener.security.protocol.map": fixed["listener.security.protocol.map"] + ",SECURE:SASL_SSL",
+        "config.providers": "file",
+        "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+        "listener.name.secure.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.secure.plain.sasl.jaas.config": secret + "logins}",
+        "listener.name.secure.ssl.keystore.type": "PKCS12",
+        "listener.name.secure.ssl.keystore.location": f"{root}/{STORE}",
+        "listener.name.secure.ssl.keystore.password": secret + "store}",
+        "listener.name.secure.ssl.key.password": secret + "store}",
+    }
 
 
 def to_text(settings: dict[str, str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -116,6 +116,11 @@ class ClusterSpec(_Strict):
     controller: Settings = Field(default_factory=dict, description="server.properties of the controllers")
     debug: list[str] = Field(
         default_factory=list, description="Kafka loggers whose debug lines brokers write to logs/debug.log"
+    )
+    users: tuple[Annotated[str, Field(pattern="^[a-z][a-z0-9]{0,19}$")], ...] = Field(
+        default=(),
+        description="brokers also listen on port 9094 over SASL_SSL, for these users and with access control; "
+        "who comes without encryption may do everything",
     )
     features: dict[str, int] = Field(default_factory=dict, description="feature levels given when storage is formatted")
     heap: Heap = Heap()  # type: ignore[call-arg]

@@ -14,6 +14,7 @@ from harness.spec import DOCKER_RACKS, ClusterSpec, NodeOverride
 
 BROKER_PORT = 9092
 CONTROLLER_PORT = 9093
+SECURE_PORT = 9094
 METRICS_PORT = 9404
 FIRST_BLOCK = BLOCKS.start
 FIRST_CONTROLLER = 101  # also the last octet of a controller's address, above every broker's
@@ -63,9 +64,15 @@ class Plan:
         return ",".join(n.endpoint for n in self.brokers)
 
     @property
+    def secure_bootstrap(self) -> str:
+        """The same over SASL_SSL, where the spec has users."""
+        return ",".join(f"{n.address}:{SECURE_PORT}" for n in self.brokers)
+
+    @property
     def listeners(self) -> list[tuple[str, int]]:
         """Every address and port that will be listened on."""
-        return [(n.address, port) for n in self.nodes for port in (n.port, n.metrics_port)]
+        secure = [(n.address, SECURE_PORT) for n in self.brokers if self.spec.users]
+        return [(n.address, port) for n in self.nodes for port in (n.port, n.metrics_port)] + secure
 
     @property
     def voters(self) -> str:

@@ -16,11 +16,13 @@ from ducktape.services.service import Service
 from harness import inventory
 from harness.admin import answers
 from harness.backends.base import Output, Process, ProcessState, exports
+from harness.backends.local import LocalHost
 from harness.cluster import READY_SECONDS, KafkaCluster, names, remove
 from harness.errors import RackspanError
 from harness.node import KafkaNode
 from harness.progress import Progress, Seen
 from harness.runner.cluster import nodes_by_type
+from harness.secure import client_file
 from harness.services.logs import Allowed, error_lines, summary
 from harness.services.metrics import Sample, scrape, total
 from harness.spec import ClusterSpec, parse
@@ -183,6 +185,15 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
         command = [node.distribution.script(script), "--bootstrap-server", self.bootstrap, *args]
         run = f"printf %s {shlex.quote(typed)} | {shlex.join(command)}"
         return node.host.shell(exports(node.tool_environment()) + run, seconds=seconds)
+
+    def as_user(self, user: str, script: str, *args: str, seconds: float = 60.0) -> Output:
+        """The same over SASL_SSL as one of the spec's users, run where the test runs."""
+        script = self.kafka.distribution.script(script)
+        enter = ["--bootstrap-server", self.kafka.plan.secure_bootstrap, "--command-config"]
+        command = [script, *enter, str(client_file(self.kafka.folder, user)), *args]
+        own = LocalHost("driver", "", str(self.kafka.folder))
+        environment = self.running()[0].jvm().tool_environment(str(self.kafka.folder / "tools"))
+        return own.shell(exports(environment) + shlex.join(command), seconds=seconds)
 
     def logged(self, targets: str, pattern: str, files: Sequence[str] = LOG_FILES) -> list[str]:
         """Lines of these nodes' logs in which the pattern is found."""

@@ -38,6 +38,17 @@ def test_controllers_have_no_rack_and_no_client_listener() -> None:
     assert not {"broker.rack", "advertised.listeners"} & found.keys()
 
 
+def test_users_come_by_a_second_listener() -> None:
+    found = settings("b2", users=["writer"])
+    assert found["listeners"] == "PLAINTEXT://127.77.2.2:9092,SECURE://127.77.2.2:9094"
+    assert found["listener.security.protocol.map"].endswith(",SECURE:SASL_SSL")
+    assert found["listener.name.secure.ssl.keystore.password"] == "${file:/secrets.properties:store}"
+    assert found["inter.broker.listener.name"] == "PLAINTEXT"
+    rules = {"authorizer.class.name", "super.users"}
+    assert rules <= found.keys() and rules <= settings("ctrl-1", users=["writer"]).keys()
+    assert not rules & settings("b2").keys() and "SECURE" not in settings("b2")["listeners"]
+
+
 def test_later_settings_win_and_each_goes_where_it_belongs() -> None:
     spec = {
         "settings": {"num.io.threads": 1, "x": "all"},

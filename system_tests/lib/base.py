@@ -17,6 +17,7 @@ from harness.dist import find
 from harness.load.command import Copy, Produce
 from harness.results import RunFolder
 from harness.runner.lifeline import end_with_parent
+from harness.secure import client_properties
 from harness.services.client_producer import ClientProducer
 from harness.services.copy_job import CopyService
 from harness.services.kafka import KafkaRacks
@@ -80,12 +81,18 @@ class RackTest(Test):
         """Admin operations on the cluster, recorded in the run."""
         return Topics(kafka.bootstrap, self.run)
 
-    def producer(self, kafka: KafkaRacks, name: str, topic: str, client: str = "", **settings: Any) -> LoadService:
-        """A Java producer, started: of the cluster's own client library, or of the distribution `client`.
+    def producer(
+        self, kafka: KafkaRacks, name: str, topic: str, client: str = "", user: str = "", **settings: Any
+    ) -> LoadService:
+        """A Java producer, started: of the cluster's own client library, or of the distribution `client`; as one of the
+        spec's users where one is named.
 
         Settings as in load.command.Produce.
         """
-        produce = Produce(name, kafka.bootstrap, topic, Path(), **settings)
+        bootstrap = kafka.kafka.plan.secure_bootstrap if user else kafka.bootstrap
+        if user:
+            settings["properties"] = settings.get("properties", {}) | client_properties(kafka.kafka.folder, user)
+        produce = Produce(name, bootstrap, topic, Path(), **settings)
         distribution = find(client) if client else kafka.kafka.distribution
         service = LoadService(self.test_context, distribution, produce, self.run)
         service.start()
