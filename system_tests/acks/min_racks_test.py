@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from harness.faults.process import nodes_down
+from harness.services.client_producer import ClientProducer
+from harness.services.kafka import KafkaRacks
 from harness.services.segments import end_offset
-from harness.wait import Pending, wait_for
+from harness.wait import Pending, WaitTimeout, wait_for
 from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest
 
@@ -26,9 +30,7 @@ class MinRacks(RackTest):
 
             with nodes_down(kafka.kafka, ["b1", "b2"], how="pause", events=self.run):
                 assert all(isr == {1, 2, 3, 4} for t in ("two", "one") for isr in kafka.in_sync(t).values())
-                waiting = self.stock_python(
-                    kafka, "kafka-python", "waiting", "two", records=1, acks=acks.NUMBER, **acks.ENDURING
-                )
+                waiting = self.sent(kafka, "waiting", "two", records=1, **acks.ENDURING)
                 java.process.resume()
                 for topic, least in (("two", 1), ("steered", len(java.records().ok) + 1)):
                     for broker in (1, 2):
@@ -39,7 +41,7 @@ class MinRacks(RackTest):
                         )
                 java.process.pause()
                 # Sent after the pair had the others, and answered: those others would have been by now.
-                single = self.stock_python(kafka, "kafka-python", "single", "one", records=5, acks=acks.NUMBER)
+                single = self.sent(kafka, "single", "one", records=5)
                 expect.all_acknowledged(single.finish(), 5)
                 assert len(waiting.records()) == 0, f"answered by one rack: {waiting.records().counts}"
                 stuck = java.records()
@@ -58,3 +60,19 @@ class MinRacks(RackTest):
             expect.once_each([java.end()], self.read(kafka, "steered"))
             expect.once_each([waiting.records()], self.read(kafka, "two"))
             expect.once_each([single.records()], self.read(kafka, "one"))
+
+    def sent(self, kafka: KafkaRacks, name: str, topic: str, **options: Any) -> ClientProducer:
+        """A kafka-python whose first record is with a leader of rack a.
+
+        It asks brokers at random for metadata, and waits long for a frozen one: another one may be luckier.
+        """
+        for number in range(8):
+            client = self.stock_python(kafka, "kafka-python", f"{name}-{number}", topic, acks=acks.NUMBER, **options)
+            try:
+                wait_for(f"{client.name} to send", lambda: end_offset(kafka.broker(1), topic) > 0 or Pending("no"), 12)
+            except WaitTimeout:
+                client.stop()
+                assert end_offset(kafka.broker(1), topic) == 0, f"{client.name} sent as it was ended"
+            else:
+                return client
+        raise AssertionError(f"no client of eight sent anything to {topic}")

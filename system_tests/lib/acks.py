@@ -23,7 +23,7 @@ REQUESTS = "kafka_server_ProduceAcks_Requests_total"
 LATENCY_MS = "kafka_server_ProduceAcks_LatencyMs"  # by acks and stat
 
 # A frozen broker stays registered and in sync for longer than any test keeps it frozen.
-LASTING = {"broker.session.timeout.ms": 90000, "replica.lag.time.max.ms": 90000}
+LASTING = {"broker.session.timeout.ms": 240000, "replica.lag.time.max.ms": 240000}
 
 # A dead broker is missed soon, one on a machine that stalls for some seconds is not.
 CALM = {"broker.session.timeout.ms": 6000, "replica.lag.time.max.ms": 6000}
