@@ -10,20 +10,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from harness import workload
 from harness.errors import RackspanError, usage_error
 from harness.spec import NAME
-from harness.validation import unknown, validated
+from harness.validation import Strict, unknown, validated
 from harness.workload import Workload
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Part(_Strict):
+class Part(Strict):
     """One workload of a campaign, with what is different about it here, or the outage scenario."""
 
     scenario: Literal["outage"] | None = Field(None, description="outage: what is refused, and when writes resume")
@@ -42,7 +38,7 @@ class Part(_Strict):
         return self
 
 
-class _File(_Strict):
+class _File(Strict):
     apiVersion: Literal["rackspan/v1"] = "rackspan/v1"
     name: str = Field(pattern=f"^{NAME}$")
     about: str = Field("", description="one sentence on what its parts are for")

@@ -8,9 +8,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from harness.validation import read_yaml, validated
+from harness.validation import Strict, read_yaml, validated
 
 NOT_ENOUGH = "not enough runs"
 _VERDICTS = {
@@ -19,11 +19,7 @@ _VERDICTS = {
 }
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Gate(_Strict):
+class Gate(Strict):
     """One demand on every run of a name. A bound is about the whole 95 % interval, not about its middle."""
 
     name: str = Field(min_length=1, description="what is demanded, in words")
@@ -51,7 +47,7 @@ class Gate(_Strict):
         return self
 
 
-class Gates(_Strict):
+class Gates(Strict):
     """A file of gates."""
 
     apiVersion: Literal["rackspan/v1"] = "rackspan/v1"

@@ -9,20 +9,16 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from harness.errors import usage_error
 from harness.names import broker_name, controller_name
-from harness.validation import read_yaml, validated
+from harness.validation import Strict, read_yaml, validated
 
 ADDRESS = r"[A-Za-z0-9][A-Za-z0-9.:-]*"  # nothing that ssh would take for an option
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Access(_Strict):
+class Access(Strict):
     """How a machine is entered and used; what is empty is left to ssh's own configuration or to the machine."""
 
     user: str = Field("", pattern=r"^([A-Za-z0-9_][A-Za-z0-9_.-]*)?$", description="who logs in")
@@ -56,7 +52,7 @@ class Inventory(Access):
     hosts: tuple[dict[str, Any], ...] = Field(min_length=1)
 
 
-class _SshConfig(_Strict):
+class _SshConfig(Strict):
     host: str | None = None
     hostname: str
     user: str | None = None
@@ -72,13 +68,13 @@ class _SshConfig(_Strict):
             raise ValueError("passwords are not used; give a key as identityfile")
 
 
-class _JsonNode(_Strict):
+class _JsonNode(Strict):
     ssh_config: _SshConfig
     externally_routable_ip: str | None = None
     node_type: str = Field(min_length=1, description="the rack")
 
 
-class _JsonInventory(_Strict):
+class _JsonInventory(Strict):
     nodes: tuple[_JsonNode, ...] = Field(min_length=1)
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from harness.inventory import Machine, assign
 from harness.names import broker_names, controller_names
 from harness.net.links import Link, resolve
 from harness.profiles import Profile
-from harness.validation import read_yaml, unknown, validated
+from harness.validation import Strict, read_yaml, unknown, validated
 
 NAME = r"[a-z]([a-z0-9-]{0,38}[a-z0-9])?"
 HEAP = r"[1-9][0-9]{0,6}[mg]"
@@ -43,10 +43,6 @@ OWN_KEYS = frozenset(
 Settings = dict[str, str]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
 def _as_settings(value: object) -> object:
     """Kafka settings are text; YAML's numbers and booleans are turned into the text that Kafka reads."""
     if not isinstance(value, dict):
@@ -61,14 +57,14 @@ def _refuse_own(settings: Settings) -> Settings:
     return settings
 
 
-class Heap(_Strict):
+class Heap(Strict):
     """Heap sizes of the JVMs, with unit: 512m, 2g."""
 
     broker: str = Field("512m", pattern=f"^{HEAP}$")
     controller: str = Field("256m", pattern=f"^{HEAP}$")
 
 
-class NodeOverride(_Strict):
+class NodeOverride(Strict):
     """What differs on one node.
 
     `rack: ""` gives a broker no broker.rack at all; it stays in the rack it is placed in. `distribution` is for a node
@@ -84,7 +80,7 @@ class NodeOverride(_Strict):
     _own = field_validator("settings")(_refuse_own)
 
 
-class ClusterSpec(_Strict):
+class ClusterSpec(Strict):
     """A cluster: racks with their brokers, controllers, the distribution, settings."""
 
     apiVersion: Literal["rackspan/v1"] = "rackspan/v1"

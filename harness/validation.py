@@ -10,11 +10,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness.errors import usage_error
 
 M = TypeVar("M", bound=BaseModel)
+
+
+class Strict(BaseModel):
+    """Values that do not change, without keys that nobody knows."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def read_yaml(path: Path, what: str) -> object:

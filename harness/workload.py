@@ -6,7 +6,7 @@ from itertools import cycle, islice, pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from harness.backends import BACKENDS
 from harness.backends.base import Capability
@@ -16,17 +16,13 @@ from harness.net.links import LinkState, resolve
 from harness.scenarios.placement import assignment
 from harness.spec import NAME, ClusterSpec
 from harness.topology import Node, plan
-from harness.validation import read_yaml, unknown, validated
+from harness.validation import Strict, read_yaml, unknown, validated
 
 SHIPPED = project_root() / "campaigns"
 Role = Literal["candidate", "baseline", "control", "least", "stock", "other"]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Mode(_Strict):
+class Mode(Strict):
     """One way to write: a distribution, an acks value, topic settings."""
 
     name: str = Field(pattern="^[a-z][a-z0-9-]{0,30}$", description="names its topic and its client")
@@ -52,7 +48,7 @@ class Mode(_Strict):
         return self.label or " ".join(parts)
 
 
-class TopicPlan(_Strict):
+class TopicPlan(Strict):
     """The same topic for every mode."""
 
     partitions: int = Field(1, ge=1, le=100)
@@ -61,7 +57,7 @@ class TopicPlan(_Strict):
     settings: dict[str, str] = Field(default_factory=dict)
 
 
-class Load(_Strict):
+class Load(Strict):
     """Open loop: records per second, bytes of a value."""
 
     rate: float = Field(gt=0, le=100_000)
@@ -75,7 +71,7 @@ class Load(_Strict):
     )
 
 
-class Fault(_Strict):
+class Fault(Strict):
     """What is done to some brokers in every block; `recover` is how long a mode goes on sending after it is mended."""
 
     how: Literal["pause", "kill"]
@@ -84,7 +80,7 @@ class Fault(_Strict):
     recover: float = Field(3, ge=0, le=600)
 
 
-class Stalls(_Strict):
+class Stalls(Strict):
     """Followers that hang for a moment, each at random times of its own, in all that is measured."""
 
     nodes: list[str] = Field(min_length=1, description="brokers that only follow")
@@ -92,7 +88,7 @@ class Stalls(_Strict):
     every: float = Field(gt=0, le=3600, description="mean seconds from the end of one stall of a node to its next")
 
 
-class Ramp(_Strict):
+class Ramp(Strict):
     """Each block goes through these rates, from the first that is beyond what its mode can do on not further.
 
     Beyond: fewer than `answered` of the records due are answered meanwhile, the p99 latency is above `times` that of
@@ -111,7 +107,7 @@ class Ramp(_Strict):
         return value
 
 
-class Blocks(_Strict):
+class Blocks(Strict):
     """Seconds: `seconds` are measured, `settle` before them and `warmup` before all are not."""
 
     rounds: int = Field(10, ge=1, le=1000, description="in each round every mode has one block")
@@ -120,7 +116,7 @@ class Blocks(_Strict):
     warmup: float = Field(20, ge=0, le=3600)
 
 
-class Limits(_Strict):
+class Limits(Strict):
     """A block beyond one of these is void: it then tells of the machine rather than of Kafka."""
 
     send_lag_p99_ms: float = Field(10, gt=0)
@@ -129,7 +125,7 @@ class Limits(_Strict):
     rtt_off: float = Field(0.10, gt=0, le=1, description="share by which a measured round-trip time may be off")
 
 
-class Workload(_Strict):
+class Workload(Strict):
     """A whole benchmark."""
 
     apiVersion: Literal["rackspan/v1"] = "rackspan/v1"
