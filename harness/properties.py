@@ -5,6 +5,10 @@ from __future__ import annotations
 from harness.profiles import SMALL_MACHINE, TIMEOUTS, internal_topics
 from harness.topology import SECURE_PORT, Node, Plan
 
+FROM_FILES = {  # lets a value be ${file:PATH:KEY}
+    "config.providers": "file",
+    "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+}
 SECRETS, STORE = "secrets.properties", "store.p12"  # beside the data folder of a broker with users
 
 
@@ -58,8 +62,7 @@ def _secure(fixed: dict[str, str], node: Node, root: str) -> dict[str, str]:
         "listeners": fixed["listeners"] + more,
         "advertised.listeners": fixed["advertised.listeners"] + more,
         "listener.security.protocol.map": fixed["listener.security.protocol.map"] + ",SECURE:SASL_SSL",
-        "config.providers": "file",
-        "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+        **FROM_FILES,
         "listener.name.secure.sasl.enabled.mechanisms": "PLAIN",
         "listener.name.secure.plain.sasl.jaas.config": secret + "logins}",
         "listener.name.secure.ssl.keystore.type": "PKCS12",

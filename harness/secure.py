@@ -17,7 +17,7 @@ from harness.backends.base import last_lines
 from harness.errors import RackspanError, environment_error
 from harness.files import write_aside
 from harness.node import KafkaNode
-from harness.properties import SECRETS, STORE, to_text
+from harness.properties import FROM_FILES, SECRETS, STORE, to_text
 from harness.topology import Plan
 
 FOLDER = "secure"
@@ -62,8 +62,7 @@ def client_properties(folder: Path, user: str) -> dict[str, str]:
     file = client_file(folder, user)
     return {
         **_common(folder / FOLDER),
-        "config.providers": "file",
-        "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+        **FROM_FILES,
         "sasl.jaas.config": f"${{file:{file}:sasl.jaas.config}}",
     }
 
@@ -82,9 +81,9 @@ def _make(place: Path, plan: Plan) -> None:
     write_aside(place / _TRUST, trust)
     for user, word in words.items():
         login = f'{_LOGIN} username="{user}" password="{word}";'
-        _write(client_file(place.parent, user), _common(place) | {"sasl.jaas.config": login})
+        write_aside(client_file(place.parent, user), to_text(_common(place) | {"sasl.jaas.config": login}), 0o600)
     known = " ".join(f'user_{user}="{word}"' for user, word in words.items())
-    _write(place / SECRETS, {"store": store, "logins": f"{_LOGIN} {known};"})
+    write_aside(place / SECRETS, to_text({"store": store, "logins": f"{_LOGIN} {known};"}), 0o600)
 
 
 def _common(place: Path) -> dict[str, str]:
@@ -94,13 +93,6 @@ def _common(place: Path) -> dict[str, str]:
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(place / _TRUST),
     }
-
-
-def _write(file: Path, properties: dict[str, str]) -> None:
-    part = file.with_name(f".{file.name}.part")
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
-        out.write(to_text(properties))
-    part.replace(file)
 
 
 def _keytool(command: Sequence[str], store: Path, password: str) -> str:

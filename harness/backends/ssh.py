@@ -16,7 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -212,7 +212,7 @@ class SshBackend(Backend):
         hosts = self._hosts()
         self._each(hosts, lambda h: h.connection.open())  # a machine that is gone is no reason to wait
         if (self.folder / APPLIED).exists():
-            routes.enforce({h.name: [] for h in hosts}, lambda name, script: _named(hosts, name).shell(script))
+            _route(hosts, {h.name: [] for h in hosts})
         end_processes(self.folder, self)
         self._each(hosts, lambda h: h.run(["rm", "-rf", "--", self._remote(str(self.folder), h)]))
         for host in hosts:
@@ -242,7 +242,7 @@ class SshBackend(Backend):
             h.name: sorted({a for name, some in wanted.items() if self._key(name) == self._key(h.name) for a in some})
             for h in hosts
         }
-        routes.enforce(shared, lambda name, script: _named(hosts, name).shell(script))
+        _route(hosts, shared)
 
     def machines(self) -> dict[str, Machine]:
         """The machine of each node. Raises FileNotFoundError if the folder does not tell."""
@@ -306,8 +306,10 @@ class SshBackend(Backend):
         host.shell(f"mv -T -- {quoted} {shlex.quote(home)} 2>/dev/null || rm -rf -- {quoted}")  # another was faster
 
 
-def _named(hosts: list[SshHost], name: str) -> SshHost:
-    return next(h for h in hosts if h.name == name)
+def _route(hosts: list[SshHost], severed: Mapping[str, Sequence[str]]) -> None:
+    """Has each host send nothing to these addresses, by its name. Raises RackspanError."""
+    named = {h.name: h for h in hosts}
+    routes.enforce(severed, lambda name, script: named[name].shell(script))
 
 
 def _where(machine: Machine) -> str:

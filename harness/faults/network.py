@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from harness.cluster import KafkaCluster
@@ -51,30 +51,22 @@ def cut_by_host(cluster: KafkaCluster, rack: str, gap: str) -> None:
         cluster.links.sever(node.name)
 
 
-@contextmanager
-def slowed(cluster: KafkaCluster, node: str, rtt: str, *, events: Events | None = None) -> Iterator[str]:
+def slowed(cluster: KafkaCluster, node: str, rtt: str, *, events: Events | None = None) -> AbstractContextManager[str]:
     """Round trips to a node from other racks, and from clients, take that much longer for the time of a block, which
     gets its name.
     """
     links = cluster.links
-    (chosen,), data = told(cluster, node)
-    name = chosen.name
-    begin, heal = (lambda: links.slow(name, rtt)), (lambda: links.unslow(name))
-    with fault(f"slowed {node}", begin, heal, events, data | {"rtt": rtt}):
-        yield name
+    return _of_node("slowed", cluster, node, lambda n: links.slow(n, rtt), links.unslow, events, {"rtt": rtt})
 
 
-@contextmanager
-def narrowed(cluster: KafkaCluster, node: str, bandwidth: str, *, events: Events | None = None) -> Iterator[str]:
+def narrowed(
+    cluster: KafkaCluster, node: str, bandwidth: str, *, events: Events | None = None
+) -> AbstractContextManager[str]:
     """No more than that, as "10mbit", passes to a node and as much from it for the time of a block, which gets its
     name.
     """
-    links = cluster.links
-    (chosen,), data = told(cluster, node)
-    name = chosen.name
-    begin, heal = (lambda: links.narrow(name, bandwidth)), (lambda: links.widen(name))
-    with fault(f"narrowed {node}", begin, heal, events, data | {"bandwidth": bandwidth}):
-        yield name
+    links, more = cluster.links, {"bandwidth": bandwidth}
+    return _of_node("narrowed", cluster, node, lambda n: links.narrow(n, bandwidth), links.widen, events, more)
 
 
 def delay(
@@ -99,13 +91,26 @@ def delay(
     )
 
 
-@contextmanager
-def unplugged(cluster: KafkaCluster, node: str, *, events: Events | None = None) -> Iterator[str]:
+def unplugged(cluster: KafkaCluster, node: str, *, events: Events | None = None) -> AbstractContextManager[str]:
     """A node is off the network, also for clients, for the time of a `with` block, which gets its name; its process
     runs on.
     """
     links = cluster.links
+    return _of_node("unplugged", cluster, node, links.unplug, links.plug, events, {})
+
+
+@contextmanager
+def _of_node(
+    what: str,
+    cluster: KafkaCluster,
+    node: str,
+    begin: Callable[[str], None],
+    heal: Callable[[str], None],
+    events: Events | None,
+    more: dict[str, str],
+) -> Iterator[str]:
+    """A fault of one node, which may be named by its role: what it is now is what is broken, and healed."""
     (chosen,), data = told(cluster, node)
     name = chosen.name
-    with fault(f"unplugged {node}", lambda: links.unplug(name), lambda: links.plug(name), events, data):
+    with fault(f"{what} {node}", lambda: begin(name), lambda: heal(name), events, data | more):
         yield name
