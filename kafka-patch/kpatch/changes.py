@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from kpatch import jars, paths, series, upstream
 from kpatch.errors import KpatchError
 
-LIST = paths.KAFKA_PATCH / "changed-classes.txt"
+LIST = paths.HOME / "changed-classes.txt"
 _HEAD = "# Classes that are not the official ones, with the patches of their sources; written by: gradle listChanges\n"
 OWN = "own class"
 # Scala's optimiser copies bodies between classes: one may change though its source does not.

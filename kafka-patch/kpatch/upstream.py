@@ -1,4 +1,4 @@
-"""The pinned base: `upstream.toml` (what) and `build/artifacts.json` (where the verified files are)."""
+"""The pinned base: `upstream.toml` (what) and `artifacts.json` (where the verified files are)."""
 
 from __future__ import annotations
 
@@ -41,9 +41,11 @@ class Upstream:
         return next(m for m in self.modules if m.artifact == artifact)
 
 
-def load(file: Path = paths.KAFKA_PATCH / "upstream.toml") -> Upstream:
-    """Reads `upstream.toml`."""
-    raw = tomllib.loads(file.read_text())
+def load(file: Path = paths.KAFKA_PATCH / "upstream.toml", base: Path = paths.HOME / "upstream.toml") -> Upstream:
+    """Reads `upstream.toml`, and over it what another base has different; of that only version, scala and build."""
+    if not base.is_file():
+        raise KpatchError(f"there is no base {base.parent.name}", f"{base} is missing", "Name a folder of bases/")
+    raw = tomllib.loads(file.read_text()) | tomllib.loads(base.read_text())
     modules = tuple(
         Module(m["artifact"], m["release"], frozenset(m.get("skip", ())), tuple(m.get("scalac", ())))
         for m in raw["module"]

@@ -1,0 +1,57 @@
+"""Another base than the product's: what is apart, what is shared, and that its patches are those of the product."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kpatch import paths, series, upstream
+from kpatch.errors import KpatchError
+
+BASES = sorted(p.parent for p in (paths.KAFKA_PATCH / "bases").glob("*/upstream.toml"))
+
+
+def run(base: str, *code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *code],
+        env={**os.environ, "KPATCH_BASE": base, "PYTHONPATH": str(paths.KAFKA_PATCH)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("base", BASES, ids=lambda p: p.name)
+def test_a_base_changes_versions_and_places_only(base: Path) -> None:
+    told = run(base.name, "-c", "from kpatch.paths import *; print(*(PATCHES, WORK, BUILD, ARTIFACTS, OWN), sep='\\n')")
+    build = paths.PROJECT / "build" / "bases" / base.name
+    expected = [base / "patches", base / "work", build, build / "artifacts.json", paths.OWN]
+    assert told.stdout.splitlines() == [str(p) for p in expected], told.stderr
+    product, other = upstream.load(), upstream.load(base=base / "upstream.toml")
+    assert other.version == base.name != product.version
+    assert other.modules == product.modules
+
+
+@pytest.mark.parametrize("base", BASES, ids=lambda p: p.name)
+def test_a_base_has_the_proposals_of_the_product(base: Path) -> None:
+    names = series.read_series(base / "patches")
+    assert names == series.read_series(paths.PATCHES)
+    for name in names:
+        ours = series.parse(name, (paths.PATCHES / name).read_text())
+        other = series.parse(name, (base / "patches" / name).read_text())
+        assert (other.subject, other.trailers) == (ours.subject, ours.trailers)
+
+
+def test_an_unknown_base_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(KpatchError, match=r"there is no base 1\.2\.3"):
+        upstream.load(base=tmp_path / "1.2.3" / "upstream.toml")
+    told = run("1.2.3", "-m", "kpatch", "list")
+    assert told.returncode == 1 and "there is no base 1.2.3" in told.stderr
+
+
+@pytest.mark.parametrize("base", BASES, ids=lambda p: p.name)
+def test_patches_of_a_base_are_listed(base: Path) -> None:
+    told = run(base.name, "-m", "kpatch", "list")
+    assert [line.split("\t")[0] for line in told.stdout.splitlines()] == series.read_series(base / "patches")
