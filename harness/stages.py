@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,59 +43,98 @@ class Tally:
         return f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else "")
 
 
-def run(stages: Sequence[Stage], logs: Path, progress: Progress) -> Tally:
-    """Runs all stages, the later ones too when one fails; output goes to `logs/<stage>.log`.
+def run(stages: Sequence[Stage], logs: Path, progress: Progress, jobs: int = 1) -> Tally:
+    """Runs all stages, up to `jobs` at a time in the order given, the later ones too when one fails; output goes to
+    `logs/<stage>.log`.
 
     A stage without counts is one test; one that ends badly without a failed test of its own has one failure.
     """
     logs.mkdir(parents=True, exist_ok=True)
-    total = Tally()
-    for stage in stages:
-        begin = time.time()
-        log = logs / f"{stage.name.replace(' ', '-')}.log"
-        failure = None
+    running = _Running()
+    with ThreadPoolExecutor(jobs) as pool:
         try:
-            with progress.step(stage.name) as seen:
-                _execute(stage, log, seen)
-        except RackspanError as e:
-            failure = e
-        counted = count(stage.results, since=begin) if stage.results else Tally()
-        if failure:
-            progress.note(f"{failure.what} failed, {failure.seen}\n  whole log: {log}")
-            counted += Tally(failed=0 if counted.failed else 1)
-        elif stage.results is None:
-            counted = Tally(passed=1)
-        elif counted == Tally():
-            progress.note(f"{stage.name} left no results in {stage.results}")
-            counted = Tally(failed=1)
-        progress.note(str(counted))
-        total += counted
-    return total
-
-
-def _execute(stage: Stage, log: Path, seen: Seen) -> None:
-    with log.open("w") as out:
-        process = subprocess.Popen(
-            stage.command,
-            cwd=project_root(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            errors="replace",
-        )
-        assert process.stdout is not None
-        try:
-            for line in process.stdout:
-                out.write(line)
-                out.flush()
-                if line.strip():
-                    seen(line.strip())
-            code = process.wait()
+            done = [pool.submit(_tallied, stage, logs, progress, running) for stage in stages]
+            return sum((future.result() for future in done), Tally())
         except BaseException:
-            process.terminate()  # it ends its own clusters before it ends
-            process.wait()
+            pool.shutdown(wait=False, cancel_futures=True)
+            running.end()
             raise
+
+
+class _Running:
+    """The programs that run now, so that an interrupt ends them all; each ends its own clusters before it ends."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.ended = False
+        self._programs: set[subprocess.Popen[str]] = set()
+
+    @contextlib.contextmanager
+    def program(self, command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+        with self._lock:
+            if self.ended:
+                raise CancelledError
+            process = subprocess.Popen(
+                command,
+                cwd=project_root(),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                text=True,
+                errors="replace",
+            )
+            self._programs.add(process)
+        try:
+            yield process
+        except BaseException:
+            process.terminate()
+            raise
+        finally:
+            process.wait()
+            with self._lock:
+                self._programs.discard(process)
+
+    def end(self) -> None:
+        with self._lock:
+            self.ended = True
+            for process in self._programs:
+                process.terminate()
+
+
+def _tallied(stage: Stage, logs: Path, progress: Progress, running: _Running) -> Tally:
+    begin = time.time()
+    log = logs / f"{stage.name.replace(' ', '-')}.log"
+    failure = None
+    try:
+        with progress.step(stage.name) as seen:
+            _execute(stage, log, seen, running)
+    except RackspanError as e:
+        failure = e
+    counted = count(stage.results, since=begin) if stage.results else Tally()
+    told = []
+    if failure:
+        told.append(f"{failure.what} failed, {failure.seen}\n  whole log: {log}")
+        counted += Tally(failed=0 if counted.failed else 1)
+    elif stage.results is None:
+        counted = Tally(passed=1)
+    elif counted == Tally():
+        told.append(f"{stage.name} left no results in {stage.results}")
+        counted = Tally(failed=1)
+    progress.note("\n  ".join([*told, f"{stage.name}: {counted}"]))
+    return counted
+
+
+def _execute(stage: Stage, log: Path, seen: Seen, running: _Running) -> None:
+    with log.open("w") as out, running.program(stage.command) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            out.write(line)
+            out.flush()
+            if line.strip():
+                seen(line.strip())
+        code = process.wait()
+    if code and running.ended:
+        raise CancelledError
     if code:
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-_TAIL:])
         raise RackspanError(stage.name, seen=f"exit code {code}\n{tail}", do=f"see {log}")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ from harness.errors import RackspanError
 from harness.home import project_root
 from harness.progress import Progress
 from harness.stages import Stage, Tally
+from harness.wait import wait_for
 
 JUNIT = '<testsuites><testsuite tests="{}" failures="{}" errors="0" skipped="{}"/></testsuites>'
 
@@ -60,6 +64,40 @@ def test_a_program_that_dies_without_a_failed_test_has_failed(tmp_path: Path) ->
     folder = tmp_path / "r"
     stage = Stage("dies", _writes(folder, 4, 0, 0, code=9), folder)
     assert stages.run([stage], tmp_path / "logs", Told()) == Tally(passed=4, failed=1)
+
+
+def test_stages_run_side_by_side(tmp_path: Path) -> None:
+    """Each of the two ends only when the other has begun."""
+    meet = "import pathlib, sys, time\nmine, other = map(pathlib.Path, sys.argv[1:])\nmine.touch()\n"
+    meet += "end = time.monotonic() + 60\nwhile not other.exists():\n assert time.monotonic() < end"
+    one, two = str(tmp_path / "one"), str(tmp_path / "two")
+    both = [Stage("a", [sys.executable, "-c", meet, one, two]), Stage("b", [sys.executable, "-c", meet, two, one])]
+    told = Told()
+    assert stages.run(both, tmp_path / "logs", told, jobs=2) == Tally(passed=2)
+    assert sorted(told.notes) == ["a: 1 passed, 0 failed", "b: 1 passed, 0 failed"]
+
+
+def test_an_interrupt_ends_what_runs_and_starts_nothing_more(tmp_path: Path) -> None:
+    waits = "import pathlib, sys, os, signal; p = pathlib.Path(sys.argv[1]); p.with_suffix('.new').write_text("
+    waits += "str(os.getpid())); p.with_suffix('.new').rename(p); signal.pause()"
+    one, two, three = (tmp_path / name for name in ("one", "two", "three"))
+    wanted = [Stage(p.name, [sys.executable, "-c", waits, str(p)]) for p in (one, two, three)]
+
+    def interrupt() -> None:
+        wait_for("both stages to run", lambda: one.exists() and two.exists(), 60)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    told = Told()
+    with pytest.raises(KeyboardInterrupt):
+        stages.run(wanted, tmp_path / "logs", told, jobs=2)
+    thread.join()
+    for p in (one, two):
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(p.read_text()), 0)
+    assert not three.exists()
+    assert told.notes == []
 
 
 def test_old_results_and_links_do_not_count(tmp_path: Path) -> None:

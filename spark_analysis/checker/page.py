@@ -17,7 +17,10 @@ def text(verdict: Verdict) -> str:
     totals = ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in verdict.totals.items())
     lines = [f"{verdict.run}: {verdict.state} (seed {verdict.seed})", f"  {totals}"]
     lines += [f"  {name}: {number}" for name, number in sorted(verdict.counts.items())]
-    lines += [f"  {name}: {number}, allowed by the producer's settings" for name, number in verdict.allowed.items()]
+    lines += [
+        f"  {name}: {number}, allowed by the producer's settings or by stock Kafka"
+        for name, number in verdict.allowed.items()
+    ]
     lines += [f"  not judged: {what}" for what in verdict.unread]
     for found in _first(verdict.anomalies, 1):
         lines.append(f"  {found['anomaly']} {place(found)}: {found['detail']}")

@@ -36,13 +36,26 @@ def vanished(history: History) -> DataFrame:
 def watermarks(history: History) -> DataFrame:
     """A high watermark below one that was seen before, told by a leader of the same or a later epoch.
 
-    An older leader that has not heard of its successor may well know less; that is no fault.
+    An older leader that has not heard of its successor may well know less; that is no fault. A new one is to tell none
+    until it is beyond where its epoch begins (KIP-207), but stock looks twice and may tell what it saw first: allowed.
     """
     along = Window.partitionBy("observer", *PLACE).orderBy("number").rowsBetween(Window.unboundedPreceding, -1)
     seen = history.watermarks.withColumn("best", F.max(F.struct("high_watermark", "leader_epoch")).over(along))
     back = seen.where(
         (F.col("high_watermark") < F.col("best.high_watermark")) & (F.col("leader_epoch") >= F.col("best.leader_epoch"))
     )
+    begins = history.spots.groupBy(*PLACE, F.col("leader_epoch").alias("of")).agg(F.min("offset").alias("begin"))
+    begin = F.min(F.when(F.col("of") >= F.col("leader_epoch"), F.col("begin")))
+    told = ["observer", "number", *PLACE, "high_watermark", "leader_epoch", "best"]
+    back = back.join(begins, PLACE, "left").groupBy(*told).agg(begin.alias("begin"))
+    new = F.col("leader_epoch") > F.col("best.leader_epoch")
+    allowed = new & F.coalesce(F.col("high_watermark") < F.col("begin"), F.lit(False))
     back = back.withColumn("offset", F.col("high_watermark"))
-    told = (F.col("best.high_watermark"), " before, now ", F.col("high_watermark"), " at epoch ", F.col("leader_epoch"))
-    return anomaly(back, "watermark-went-back", *told, producer=None)
+    detail = (
+        F.col("best.high_watermark"),
+        " before, now ",
+        F.col("high_watermark"),
+        " at epoch ",
+        F.col("leader_epoch"),
+    )
+    return anomaly(back, "watermark-went-back", *detail, producer=None, allowed=allowed)

@@ -43,14 +43,19 @@ def duplicated(history: History) -> DataFrame:
 
 
 def reordered(history: History) -> DataFrame:
-    """Behind a later record of its producer in the same partition; first places count, duplicates are told apart."""
+    """Behind a later record of its producer in the same partition; first places count, duplicates are told apart.
+
+    Allowed to a producer without idempotence for what it repeats, and for what it gave up on: requests of a connection
+    that it closed are still read by the broker, while those of its next connection are.
+    """
     first = history.places.where("seq >= 0").groupBy(*PLACE, *RECORD).agg(F.min("offset").alias("offset"))
     before = Window.partitionBy(*PLACE, "producer").orderBy("offset").rowsBetween(Window.unboundedPreceding, -1)
     late = first.withColumn("ahead", F.max("seq").over(before)).where(F.col("ahead") > F.col("seq"))
-    late = late.join(F.broadcast(history.producers), "producer", "left")
-    return anomaly(
-        late, "nonmonotonic-send", "record ", F.col("ahead"), " is before it", allowed=~F.coalesce("once", F.lit(True))
-    )
+    given_up = history.sent.where(F.col("final") & (F.col("result") != "OK")).select(*RECORD, "final")
+    late = late.join(F.broadcast(history.producers.select("producer", "once")), "producer", "left")
+    late = late.join(given_up, RECORD, "left")
+    allowed = ~F.coalesce("once", F.lit(True)) | F.coalesce("final", F.lit(False))
+    return anomaly(late, "nonmonotonic-send", "record ", F.col("ahead"), " is before it", allowed=allowed)
 
 
 def realtime(history: History) -> DataFrame:

@@ -277,6 +277,18 @@ def consumer_reads_what_is_gone(h: Small, rng: random.Random) -> None:
 
 
 @brings("watermark-went-back")
+def watermark_of_a_new_leader_falls(h: Small, rng: random.Random) -> None:
+    """Beyond where its epoch begins: what it tells by then has to hold all that was seen."""
+    epoch = max(row["leader_epoch"] for row in h.replicas) + 1
+    last = max(h.watermarks, key=lambda w: w["number"])
+    for row in h.replicas:
+        if row["offset"] >= last["high_watermark"] - 9:
+            row["leader_epoch"] = epoch
+    fallen = {"number": last["number"] + 1, "high_watermark": last["high_watermark"] - rng.randint(1, 9)}
+    h.watermarks.append(last | fallen | {"leader_epoch": epoch})
+
+
+@brings("watermark-went-back")
 def watermark_falls(h: Small, rng: random.Random) -> None:
     seen = [w for w in h.watermarks if w["high_watermark"] > 20]
     number = max(w["number"] for w in h.watermarks) + 1

@@ -23,6 +23,7 @@ class _World:
         self.history = Small(producers=[dict(note) for note in _NOTES])
         self.log: list[Row] = []
         self.waiting: list[Row] = []  # of the patient producer, while writes are refused
+        self.given_up: list[Row] = []  # sent on a connection that is closed and not yet read to its end
         self.seqs = {str(note["producer"]): 0 for note in _NOTES}
         self.isr, self.leader, self.epoch, self.ended = [1, 2, 3], 1, 0, 0  # ended: where the last epoch did
         self.change()
@@ -85,6 +86,8 @@ class _World:
                 self.answer(ack, "NOT_ENOUGH_RACKS")
         elif luck < 0.05:
             self.answer(ack, "TIMEOUT")
+            if producer == "no-retry":
+                self.given_up.append(ack)
         elif luck < 0.1:
             self.append(ack)
             self.answer(ack, "TIMEOUT")
@@ -93,6 +96,13 @@ class _World:
         else:
             self.append(ack)
             self.answer(ack, "OK")
+
+    def read_on(self) -> None:
+        """The leader reads what its client gave up on, after what that client sent since."""
+        for ack in self.given_up:
+            self.append(ack)
+            ack["offset"] = -1
+        self.given_up = []
 
     def append(self, ack: Row) -> None:
         at = {"offset": len(self.log), "leader_epoch": self.epoch, "control": 0, "topic": "", "partition": 0}
@@ -108,10 +118,15 @@ class _World:
         ack["offset"] = ack["offset"] if result == "OK" else -1
 
     def observe(self) -> None:
-        """A sample of the high watermark; sometimes of a leader that has not heard of its successor."""
+        """A sample of the high watermark; sometimes of a leader that has not heard of its successor, or of one that is
+        new and tells what it knew as a follower.
+        """
         stale = self.epoch > 0 and self.rng.random() < 0.2
         mark = {"observer": "o", "number": len(self.history.watermarks), "t_ns": self.now, "topic": "", "partition": 0}
         mark |= {"high_watermark": self.ended if stale else len(self.log)}
+        fresh = all(m["leader_epoch"] < self.epoch for m in self.history.watermarks)
+        if fresh and 0 < self.ended < len(self.log) and self.rng.random() < 0.5:
+            mark["high_watermark"], stale = self.ended - 1, False
         self.history.watermarks.append(mark | {"leader_epoch": self.epoch - stale})
 
 
@@ -123,6 +138,8 @@ def simulated(seed: int, steps: int = 60) -> Small:
         if world.rng.random() < 0.15:
             world.fault()
         world.send(world.rng.choice(list(world.seqs)))
+        if world.given_up and world.rng.random() < 0.3:
+            world.read_on()
         if world.rng.random() < 0.2:
             world.observe()
     world.isr, world.now = [1, 2, 3], world.now + 400 * MS

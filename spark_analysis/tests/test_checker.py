@@ -53,6 +53,8 @@ def test_clean_histories_raise_no_alarm(spark: SparkSession, tmp_path: Path) -> 
     assert found == {}
     kinds = {kind for topic in allowed.values() for kind in topic}
     assert {"lost-write", "duplicate"} <= kinds, "what acks=1 may lose and repeat was not even seen"
+    assert "nonmonotonic-send" in kinds, "what a client gave up on came late in none of them"
+    assert "watermark-went-back" in kinds, "no new leader told what it knew as a follower"
 
 
 @pytest.fixture
