@@ -111,6 +111,7 @@ class Blocks(Strict):
     """Seconds: `seconds` are measured, `settle` before them and `warmup` before all are not."""
 
     rounds: int = Field(10, ge=1, le=1000, description="in each round every mode has one block")
+    spare: int = Field(4, ge=0, le=1000, description="at most so many rounds more, one for each with a void block")
     seconds: float = Field(20, gt=0, le=3600)
     settle: float = Field(1, ge=0, le=600)
     warmup: float = Field(20, ge=0, le=3600)
@@ -236,8 +237,8 @@ class Workload(Strict):
         return {rack: state.link(own, rack).ms for rack in racks if rack != own}
 
     def changed(self, *, rounds: int | None, seconds: float | None, warmup: float | None) -> Workload:
-        """The same with other lengths; a fault then lasts as long as a block."""
-        given = {"rounds": rounds, "seconds": seconds, "warmup": warmup}
+        """The same with other lengths; a fault then lasts as long as a block, and rounds are just so many."""
+        given = {"rounds": rounds, "seconds": seconds, "warmup": warmup, "spare": None if rounds is None else 0}
         blocks = self.blocks.model_copy(update={k: v for k, v in given.items() if v is not None})
         fault = self.fault
         if fault is not None and seconds is not None:

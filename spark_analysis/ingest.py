@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DoubleType, IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, DoubleType, IntegerType, LongType, StringType, StructField, StructType
 
 from spark_analysis import schemas
 from spark_analysis.folders import NEEDED, Folder, check_table, parts, read_folder
@@ -29,6 +29,7 @@ BLOCKS = StructType(
         StructField("isr", IntegerType()),
         StructField("rtt_off", DoubleType()),
         StructField("stalls", IntegerType()),
+        StructField("void", ArrayType(StringType())),
     ]
 )
 
@@ -89,7 +90,7 @@ def blocks(spark: SparkSession, runs: list[Run]) -> DataFrame:
             elif key in begun:
                 window = (begun.pop(key)["t_ns"], event["t_ns"])
                 named = (data["producer"], data["mode"], data["role"], data["block"], data["pair"])
-                told = (data.get(name) for name in ("steal", "isr", "rtt_off", "stalls"))
+                told = (data.get(name) for name in ("steal", "isr", "rtt_off", "stalls", "void"))
                 rows.append((run.id, *named, *window, data.get("cpu_busy"), part, *told))
     return spark.createDataFrame(rows, BLOCKS)
 

@@ -15,7 +15,7 @@ _LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.default.parallelism": "2",
 }
-_SMALL = {
+SMALL = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
@@ -33,7 +33,7 @@ def session(master: str | None = None, input_bytes: int = 0) -> SparkSession:
         builder = builder.master(master)
         if master.startswith("local"):
             partitions = {"spark.sql.shuffle.partitions": str(min(max(2, input_bytes // PARTITION_BYTES), 400))}
-            for name, value in {**_LOCAL, **partitions, **(_SMALL if input_bytes < SMALL_BYTES else {})}.items():
+            for name, value in {**_LOCAL, **partitions, **(SMALL if input_bytes < SMALL_BYTES else {})}.items():
                 builder = builder.config(name, value)
     spark = (
         builder.config("spark.ui.enabled", "false")

@@ -31,6 +31,7 @@ from harness.cli import (
     status,
     test,
     up,
+    verify_base,
     verify_stock,
 )
 from harness.errors import Exit, RackspanError
@@ -63,6 +64,7 @@ app.command("run")(run.run)
 app.command("bench")(bench.bench)
 app.command("soak")(soak.soak)
 app.command("report")(report.report)
+app.command("verify-base")(verify_base.verify_base)
 app.command("verify-stock")(verify_stock.verify_stock)
 app.add_typer(patch.patch, name="patch")
 app.add_typer(fault.fault, name="fault")

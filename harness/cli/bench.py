@@ -17,8 +17,6 @@ from harness.cli import report
 from harness.cli.output import Ticks, err, out
 from harness.errors import Exit, RackspanError
 from harness.home import project_root
-from harness.scenarios.bench import run_bench
-from harness.scenarios.outage import Stretches, run_outage
 from harness.spec import parse
 from harness.workload import Workload
 
@@ -80,6 +78,9 @@ def _parts(chosen: Campaign, seed: int | None, progress: Ticks) -> tuple[list[Pa
 
 
 def _run(part: Workload | Outage, seed: int | None, campaign: dict[str, Any], progress: Ticks) -> Path:
+    from harness.scenarios.bench import run_bench  # here, as every command would wait for what it imports
+    from harness.scenarios.outage import Stretches, run_outage
+
     if isinstance(part, Workload):
         return run_bench(report.runs_folder(), part, seed=seed, campaign=campaign, progress=progress)
     spec = parse({"name": part.name, "backend": part.backend})

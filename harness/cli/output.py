@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
@@ -35,20 +36,41 @@ class Format(StrEnum):
 
 class Ticks(Progress):
     """A line with a tick and seconds for each step that ended; on a terminal also a spinner that says what is waited
-    for.
+    for. Steps may run side by side, in threads.
     """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._spinner = err.status("")
+        self._waiting: dict[object, str] = {}
 
     @contextlib.contextmanager
     def step(self, label: str) -> Iterator[Seen]:
         started = time.monotonic()
-        spinner = err.status(escape(label)) if err.is_terminal else contextlib.nullcontext()
+        key = object()
+        self._show(key, label)
         try:
-            with spinner as shown:
-                yield lambda text: shown.update(f"{escape(label)}: {escape(text[:100])}") if shown else None
+            yield lambda text: self._show(key, f"{label}: {text[:100]}")
         except BaseException:
-            err.print(f"[red]✗[/] {escape(label)} ({time.monotonic() - started:.1f} s)")
+            self._end(key, f"[red]✗[/] {escape(label)} ({time.monotonic() - started:.1f} s)")
             raise
-        err.print(f"[green]✓[/] {escape(label)} ({time.monotonic() - started:.1f} s)")
+        self._end(key, f"[green]✓[/] {escape(label)} ({time.monotonic() - started:.1f} s)")
+
+    def _show(self, key: object, text: str) -> None:
+        if err.is_terminal:
+            with self._lock:
+                self._waiting[key] = escape(text)
+                self._spinner.update("\n  ".join(self._waiting.values()))
+                self._spinner.start()
+
+    def _end(self, key: object, line: str) -> None:
+        with self._lock:
+            self._waiting.pop(key, None)
+            if self._waiting:
+                self._spinner.update("\n  ".join(self._waiting.values()))
+            elif err.is_terminal:
+                self._spinner.stop()
+        err.print(line)
 
     def note(self, text: str) -> None:
         err.print(f"  {escape(text)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,11 +13,13 @@ import typer
 from harness import gates
 from harness.cli.output import Ticks, out
 from harness.errors import RackspanError, usage_error
+from harness.files import write_aside
 from harness.home import project_root
 from harness.program import run
 from harness.progress import Progress
 
 PAGE = "report.html"
+BEGIN, END = "<!-- report -->", "<!-- end -->"
 
 
 def runs_folder() -> Path:
@@ -33,12 +36,20 @@ def report(
         Path | None,
         typer.Option(help="YAML of what the report must say, as docs/gates.yaml; exit code 1 if it does not."),
     ] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(help="Markdown file to put the tables into, between its lines <!-- report --> and <!-- end -->."),
+    ] = None,
 ) -> None:
     """Make one HTML page of run folders: what was refused, what was acknowledged, how long it took."""
     asked = None if gate is None else gates.load(gate)
+    frame = None if into is None else frame_of(into)
     chosen = runs or newest(runs_folder())
     page = write(chosen, to or project_root() / "build" / "report", Ticks())
     outcomes = gates.judge(asked, json.loads(page.with_name("report.json").read_text())) if asked else []
+    if into and frame:
+        told = page.with_name("report.md").read_text(encoding="utf-8")
+        write_aside(into, frame[0] + re.sub("^## ", "### ", told, flags=re.MULTILINE) + frame[1])
     for outcome in outcomes:
         out.print(str(outcome), markup=False)
     out.print(str(page), markup=False)
@@ -49,6 +60,23 @@ def report(
             seen="; ".join(dict.fromkeys(o.gate for o in missed)),
             do=f"see {page}; a gate that is missed for want of rounds needs a longer benchmark",
         )
+
+
+def frame_of(document: Path) -> tuple[str, str]:
+    """A document's text up to where a report goes, and from there on. Raises RackspanError (exit code 2)."""
+    try:
+        text = document.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        raise usage_error(f"cannot read {document}", seen=str(e), do="name a Markdown file") from e
+    frame = re.fullmatch(f"(.*^{BEGIN}\n).*?(^{END}$.*)", text, flags=re.MULTILINE | re.DOTALL)
+    if not frame or text.count(BEGIN) > 1:
+        seen = f"{text.count(BEGIN)} times {BEGIN}" + ("" if frame else f" with {END} behind it")
+        raise usage_error(
+            f"there is no one place for a report in {document}",
+            seen=seen,
+            do=f"give it one line {BEGIN} and one line {END} below",
+        )
+    return frame[1], frame[2]
 
 
 def newest(folder: Path) -> list[Path]:

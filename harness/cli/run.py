@@ -16,8 +16,6 @@ from harness.cli.output import Ticks, err, out
 from harness.cli.test import PLAN, results_folder, system_tests, tell_troubles
 from harness.errors import Exit
 from harness.home import project_root
-from harness.scenarios.bench import run_bench
-from harness.scenarios.outage import run_outage
 
 COMPARED = "two-racks"
 
@@ -30,6 +28,9 @@ def run(
     warmup: Annotated[float | None, typer.Option(min=0, help="Seconds of its warm-up.")] = None,
 ) -> None:
     """Build, run the outage plan and the latency comparison on real clusters, and write the report."""
+    from harness.scenarios.bench import run_bench  # here, as every command would wait for what it imports
+    from harness.scenarios.outage import run_outage
+
     progress = Ticks()
     build(progress)
     folder = (results or results_folder()).resolve()

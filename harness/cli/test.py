@@ -16,6 +16,7 @@ from harness.cli.output import Ticks, err, out
 from harness.clients.prepare import prepare
 from harness.errors import Exit
 from harness.home import project_root
+from harness.net.trial import attempt
 from harness.runner.session import read_report, troubles
 from harness.stages import Stage
 
@@ -28,6 +29,9 @@ def test(
     suites: Annotated[
         list[str] | None, typer.Argument(help="Suites or paths of system tests; without any: all tests of the project.")
     ] = None,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Stages of all tests that run side by side: most of them wait for brokers.")
+    ] = 2,
 ) -> None:
     """Run all tests of the project, or only some system tests; failures first, exit code 1 if there are any."""
     progress = Ticks()
@@ -41,7 +45,7 @@ def test(
         gradle(["checkPatches"], "patches: strict apply, headers, no context, round trip", progress)
         gradle(["checkChanges"], "jars: official bytes but for the classes that are listed", progress)
         wanted = everything(folder)
-    tally = stages.run(wanted, folder / "logs", progress)
+    tally = stages.run(wanted, folder / "logs", progress, jobs)
     tell_troubles(folder)
     out.print(str(tally))
     if tally.failed:
@@ -49,11 +53,14 @@ def test(
 
 
 def everything(folder: Path) -> list[Stage]:
-    """All stages of the project's tests, quick ones first; results below `folder`."""
+    """All stages of the project's tests, checks of the text first, then the longest first; results below `folder`."""
     python, main = sys.executable, folder / "main"
     pytest = [python, "-m", "pytest", "-q", "--durations=10"]
     reports = folder / "reports"
-    command, upstream = str(project_root() / "rackspan"), reports / "upstream"
+    command, upstream, bases = str(project_root() / "rackspan"), reports / "upstream", folder / "bases" / "system"
+    breakable = "local" if attempt().hindrance else "netns"
+    # docs/durability.md runs the first cycle of this seed.
+    soak = [command, "soak", "--seed", "1", "--first", "2", "--cycles", "30", "--backend", breakable]
 
     def tests(name: str, *arguments: str) -> Stage:
         place = reports / name.replace(" ", "-")
@@ -63,15 +70,17 @@ def everything(folder: Path) -> list[Stage]:
         Stage("format", [python, "-m", "ruff", "format", "--check", "."]),
         Stage("lint", [python, "-m", "ruff", "check", "."]),
         Stage("types", [python, "-m", "mypy"]),
-        tests("patch tool", "kafka-patch/kpatch/tests", "-m", "not slow"),
-        tests("harness", "harness/tests", "-m", "not documents"),
-        tests("analysis", "spark_analysis/tests"),
-        Stage("JUnit tests of the patches", gradle_command(["testPatch"]), project_root() / "build/junit/reports"),
-        Stage("upstream tests", [command, "verify-stock", "--out", str(upstream)], upstream),
-        Stage("main job", [command, "run", "--results", str(main), *SHORT], main),
         system_tests("system tests", beside_the_plan(), folder),
         tests("documents", "harness/tests", "-m", "documents"),
+        tests("harness", "harness/tests", "-m", "not documents"),
+        Stage("soak", [*soak, "--out", str(reports / "soak")]),
+        tests("analysis", "spark_analysis/tests"),
+        Stage("main job", [command, "run", "--results", str(main), *SHORT], main),
         tests("tool chain and reproducible build", "kafka-patch/kpatch/tests", "-m", "slow"),
+        Stage("other bases", [command, "verify-base", "--results", str(bases)], bases),
+        Stage("upstream tests", [command, "verify-stock", "--out", str(upstream)], upstream),
+        Stage("JUnit tests of the patches", gradle_command(["testPatch"]), project_root() / "build/junit/reports"),
+        tests("patch tool", "kafka-patch/kpatch/tests", "-m", "not slow"),
     ]
 
 

@@ -80,11 +80,13 @@ class LoadProcess:
         return self._steer(f"rate {records_per_second:.3f}", "rated", timeout)
 
     def begin(self, window: str, timeout: float = 10) -> dict[str, Any]:
-        """Records due from now on are counted in the window of that name; returns the totals until now."""
+        """Records due from now on belong to the window of that name; returns the totals until now."""
         return self._steer(f"begin {window}", "begun", timeout)
 
     def end(self, timeout: float = 10) -> dict[str, Any]:
-        """Ends the window; returns the totals until now, its seconds, and p99_us and lag_p99_us so far."""
+        """Ends the window; returns the totals until now and lag_p99_us, how late its records were sent, and of a client
+        that counts also its seconds and p99_us so far.
+        """
         return self._steer("end", "ended", timeout)
 
     def kill(self) -> None:

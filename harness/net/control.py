@@ -17,7 +17,7 @@ from harness.files import write_aside
 from harness.home import locked_wait
 from harness.net.links import At, Link, LinkState, Pair, SlowHost, around, bits, milliseconds, pair_of, resolve
 from harness.topology import Node, Plan
-from harness.wait import Pending, wait_for
+from harness.wait import Pending, pause, wait_for
 
 if TYPE_CHECKING:
     from harness.backends.base import Backend, Host
@@ -28,6 +28,8 @@ Enforce = Callable[[LinkState], None]
 _PROBE = str(Path(__file__).with_name("probe.py"))
 _GOOD = 0.04  # not worth another round
 _ROUNDS = 8
+_MORE_TRIES, _PASSES_S = 2, 10  # what else a machine has to do may pass
+_LEAST_SAMPLES, _LONGEST_MS = 5, 2000  # a long link is measured no longer than this, if less often
 _MOST_EARLY_NS = 250_000
 
 
@@ -217,7 +219,7 @@ class Links:
 
     def measure(self, samples: int = 25, *, delayed_only: bool = False) -> list[LinkSeen]:
         """Round-trip times, from host to host, of all pairs of racks (or delayed ones) with nodes and without a cut;
-        none where the back end has no delays.
+        none where the back end has no delays. Fewer samples where one takes long.
         """
         if Capability.DELAY not in self._backend.capabilities:
             return []
@@ -229,14 +231,38 @@ class Links:
         pairs = [p for p in state.pairs() if p[0] in first and p[1] in first and not state.is_cut(*p)]
         if delayed_only:
             pairs = [p for p in pairs if not state.link(*p).plain]
+
+        def times_of(pair: Pair) -> list[int]:
+            enough = max(_LEAST_SAMPLES, int(_LONGEST_MS / max(state.link(*pair).ms, 1)))
+            return self._times(first[pair[0]], first[pair[1]], min(samples, enough))
+
         with ThreadPoolExecutor(max_workers=4) as pool:
-            times = list(pool.map(lambda p: self._times(first[p[0]], first[p[1]], samples), pairs))
+            times = list(pool.map(times_of, pairs))
         return [_seen("-".join(p), state.link(*p).ms, t) for p, t in zip(pairs, times, strict=True)]
 
     def check(self, samples: int = 25, rounds: int = _ROUNDS) -> list[LinkSeen]:
         """The measured times of delayed links, once every median is within 10 % of what is asked for.
 
         Raises RackspanError (exit code 4): a machine that cannot hold the delays must not give numbers.
+        """
+        best = self.tune(samples, rounds)
+        for _ in range(_MORE_TRIES):
+            if _worst(best) <= TOLERANCE:
+                break
+            pause(_PASSES_S)
+            best = self.tune(samples, rounds)
+        wrong = [str(s) for s in best if s.off > TOLERANCE]
+        if wrong:
+            raise environment_error(
+                "the delays between racks are not what was asked for",
+                seen=f"{', '.join(wrong)} at best in {rounds} rounds of {samples} samples, {_MORE_TRIES + 1} times",
+                do="give the machine less other work, or ask for longer delays",
+            )
+        return best
+
+    def tune(self, samples: int, rounds: int) -> list[LinkSeen]:
+        """The measured times of delayed links, at their best of so many rounds at most: between rounds packets are let
+        go earlier or later, as this machine wakes now. Stops when the worst is within 4 %.
         """
         best: list[LinkSeen] = []
         early = self.state.early_ns
@@ -249,13 +275,6 @@ class Links:
             self._let_go_earlier(self.state.early_ns + _late(seen))
         if self.state.early_ns != early:
             self._let_go_earlier(early)
-        wrong = [str(s) for s in best if s.off > TOLERANCE]
-        if wrong:
-            raise environment_error(
-                "the delays between racks are not what was asked for",
-                seen=f"{', '.join(wrong)} at best in {rounds} rounds of {samples} samples",
-                do="give the machine less other work, or ask for longer delays",
-            )
         return best
 
     def write(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +18,15 @@ from harness.results import RunFolder
 from harness.scenarios.clients import Clients, clients, priority
 from harness.scenarios.cpu import Ticks
 from harness.scenarios.stalls import stalled
+from harness.scenarios.void import late, reasons, too_late
 from harness.services import fetches
 from harness.services.moves import lead
 from harness.services.topics import Topics
 from harness.spec import ClusterSpec
 from harness.wait import Pending, pause, wait_for
-from harness.workload import Fault, Limits, Mode, Ramp, Workload
+from harness.workload import Blocks, Fault, Limits, Mode, Ramp, Workload
 
-_RTT_SAMPLES = 15
+_RTT_SAMPLES, _RTT_ROUNDS = 15, 4
 _JVM = ("-XX:+UseSerialGC",)
 _HEAP, _RAMP_HEAP = "-Xmx256m", "-Xmx640m"  # beyond what a mode can do, producers' buffers are full
 _LONG_S = 1e7  # a client that counts needs no room for its records
@@ -75,8 +77,11 @@ def run_bench(
         for cluster in clusters.values():
             cluster.progress = Progress()  # one line a block is enough
         _warm_up(run, sides, workload.blocks.warmup, progress)
-        for number, turn in enumerate(order(workload.blocks.rounds, len(sides), seed)):
-            _turn(run, workload, sides[turn[1]], number, turn[0], seed, progress)
+
+        def turn(block: int, number: int, mode: int) -> list[str]:
+            return _turn(run, workload, sides[mode], block, number, seed, progress)
+
+        take_turns(workload.blocks, len(sides), seed, turn)
         with progress.step("clients stopped"):
             load.stop()
         if workload.oracle:
@@ -94,16 +99,29 @@ def cluster_spec(workload: Workload, distribution: str, number: int) -> ClusterS
     return workload.cluster.model_copy(update=changes)
 
 
-def order(rounds: int, modes: int, seed: int) -> list[tuple[int, int]]:
-    """(round, mode) of every block: each round has all modes, every second one those of the round before backwards."""
+def order(rounds: int, modes: int, seed: int) -> list[list[int]]:
+    """The modes of every round in their order: every second round has those of the one before backwards."""
     shuffled = random.Random(seed)
-    turns: list[tuple[int, int]] = []
     row = list(range(modes))
+    found: list[list[int]] = []
     for number in range(rounds):
         if number % 2 == 0:
             shuffled.shuffle(row)
-        turns += [(number, mode) for mode in (row if number % 2 == 0 else reversed(row))]
-    return turns
+        found.append(row[:] if number % 2 == 0 else row[::-1])
+    return found
+
+
+def take_turns(plan: Blocks, modes: int, seed: int, turn: Callable[[int, int, int], list[str]]) -> None:
+    """As many rounds as asked for, and for each with a void block one more, as far as there are spare ones.
+
+    `turn` measures one block (its number, its round, its mode) and says why it is void.
+    """
+    whole = 0
+    for number, row in enumerate(order(plan.rounds + plan.spare, modes, seed)):
+        if whole == plan.rounds:
+            return
+        void = [turn(number * modes + place, number, mode) for place, mode in enumerate(row)]
+        whole += not any(void)
 
 
 def _told(workload: Workload, clusters: dict[str, KafkaCluster]) -> dict[str, Any]:
@@ -164,32 +182,38 @@ def _warm_up(run: RunFolder, sides: list[Side], seconds: float, progress: Progre
 
 def _turn(
     run: RunFolder, workload: Workload, side: Side, number: int, pair: int, seed: int, progress: Progress
-) -> None:
+) -> list[str]:
+    """Returns why the block is void."""
     mode, plan = side.mode, workload.blocks
     data = {"block": number, "pair": pair, "mode": mode.shown, "role": mode.side, "producer": mode.name}
     total = plan.rounds * len(workload.modes)
-    with progress.step(f"block {number + 1} of {total}, round {pair + 1}: {mode.shown}"):
+    place = f"block {number + 1} of {total}" if number < total else f"block {number + 1}, for one that is void"
+    with progress.step(f"{place}, round {pair + 1}: {mode.shown}"):
         side.client.resume()
         pause(plan.settle)
         data |= _links(side.cluster)
         if workload.ramp is None:
-            _part(run, workload, side, {**data, "part": "quiet"}, plan.seconds, seed)
+            void: list[str] = _part(run, workload, side, {**data, "part": "quiet"}, plan.seconds, seed)["void"]
         else:
-            _ramp(run, workload, workload.ramp, side, data, seed)
+            void = _ramp(run, workload, workload.ramp, side, data, seed)
         if workload.fault is not None:
             pause(plan.settle)  # what was due last in the part above has its answer before something breaks
-            _broken(run, workload, workload.fault, side, data, seed)
+            void = void + _broken(run, workload, workload.fault, side, data, seed)
         side.client.pause()
         _answered(side.client)
         if workload.fault is not None:
             _mended(workload, side)
+    for reason in dict.fromkeys(void):
+        progress.note(f"  void: {reason}")
+    return void
 
 
-def _broken(run: RunFolder, workload: Workload, fault: Fault, side: Side, data: dict[str, Any], seed: int) -> None:
+def _broken(run: RunFolder, workload: Workload, fault: Fault, side: Side, data: dict[str, Any], seed: int) -> list[str]:
     names = [n.name for n in workload.faulted(side.cluster.plan.brokers)]
     with nodes_down(side.cluster, names, how=fault.how, events=run, name=f"{fault.how} {fault.target}"):
-        _part(run, workload, side, {**data, "part": "fault"}, fault.seconds, seed)
+        void: list[str] = _part(run, workload, side, {**data, "part": "fault"}, fault.seconds, seed)["void"]
     pause(fault.recover)
+    return void
 
 
 def _mended(workload: Workload, side: Side) -> None:
@@ -200,18 +224,21 @@ def _mended(workload: Workload, side: Side) -> None:
             lead(side.cluster, mode.name, range(workload.topic.partitions))
 
 
-def _ramp(run: RunFolder, workload: Workload, ramp: Ramp, side: Side, data: dict[str, Any], seed: int) -> None:
-    """One rate after the other, until one is beyond what the mode can do."""
+def _ramp(run: RunFolder, workload: Workload, ramp: Ramp, side: Side, data: dict[str, Any], seed: int) -> list[str]:
+    """One rate after the other, until one is beyond what the mode can do. Returns why any of them is void."""
     first: dict[str, Any] = {}
+    void: list[str] = []
     for rate in ramp.rates:
         side.client.set_rate(rate)
         pause(workload.blocks.settle)
         step = {**data, "part": f"rate-{rate:g}", "rate": rate}
         told = _part(run, workload, side, step, workload.blocks.seconds, seed, first)
         first = first or told
+        void += told["void"]
         if told["beyond"]:
             break
     side.client.set_rate(ramp.rates[0])
+    return void
 
 
 def _part(
@@ -224,23 +251,23 @@ def _part(
     first: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Measures for so long; returns what was seen. `first` is what was seen at a ramp's first rate."""
-    counted = workload.record == "histogram"
     before = Ticks.now()
     run.event("phase", "block", "begin", data)
-    begun = side.client.begin(f"{data['block']}/{data['part']}") if counted else {}
+    begun = side.client.begin(f"{data['block']}/{data['part']}")
     with stalled(side.cluster, workload.stalls, f"{seed}-{data['block']}") as stalls:
         pause(seconds)
     seen: dict[str, Any] = {**before.until(Ticks.now()), **stalls}
     if data["part"] == "fault":
         seen["isr"] = side.topics.in_sync(side.mode.name)
-    if counted:
-        ended = side.client.end()
-        took = (ended["mono_ns"] - begun["mono_ns"]) / 1e9
-        seen["acked_per_s"] = round((ended["acked"] - begun["acked"]) / took, 1)
-        if workload.ramp is not None:
-            seen |= {"p99_us": ended["p99_us"], "lag_p99_us": ended["lag_p99_us"]}
-            seen["beyond"] = beyond(workload.ramp, workload.limits, data["rate"], seen, first or seen)
+    ended = side.client.end()
+    took = (ended["mono_ns"] - begun["mono_ns"]) / 1e9
+    seen |= {"acked_per_s": round((ended["acked"] - begun["acked"]) / took, 1), "lag_p99_us": ended["lag_p99_us"]}
+    if workload.ramp is not None:
+        seen["p99_us"] = ended["p99_us"]
+        seen["beyond"] = beyond(workload.ramp, workload.limits, data["rate"], seen, first or seen)
+    seen["void"] = reasons(workload, data | seen)
     run.event("phase", "block", "end", {**data, **seen})
+    seen["void"] += late(workload, seen)
     return seen
 
 
@@ -248,8 +275,8 @@ def beyond(ramp: Ramp, limits: Limits, rate: float, seen: dict[str, Any], first:
     """Why a rate is beyond what a mode can do; empty where it is not."""
     if seen["acked_per_s"] < ramp.answered * rate:
         return f"{seen['acked_per_s']:,.0f} of {rate:,.0f} records a second were answered"
-    if seen["lag_p99_us"] is not None and seen["lag_p99_us"] / 1000 > limits.send_lag_p99_ms:
-        return f"the load client was late: send lag p99 {seen['lag_p99_us'] / 1000:,.1f} ms"
+    if behind := too_late(limits, seen["lag_p99_us"]):
+        return behind
     if seen["p99_us"] and first["p99_us"] and seen["p99_us"] > ramp.times * first["p99_us"]:
         return f"p99 was {seen['p99_us'] / 1000:,.1f} ms, {first['p99_us'] / 1000:,.1f} ms at the first rate"
     return ""
@@ -259,7 +286,7 @@ def _links(cluster: KafkaCluster) -> dict[str, Any]:
     """By how much measured round-trip times between racks are off, as the largest share; nothing without delays."""
     if not cluster.state.spec.links:
         return {}
-    seen = cluster.links.measure(_RTT_SAMPLES)
+    seen = cluster.links.tune(_RTT_SAMPLES, _RTT_ROUNDS)
     return {"rtt_off": round(max(s.off for s in seen), 3), "rtt": [s.as_dict() for s in seen]}
 
 

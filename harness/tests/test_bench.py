@@ -37,6 +37,7 @@ COUNTED = {
     "fault": None,
     "oracle": False,
     "record": "histogram",
+    "blocks": {"rounds": 1, "seconds": 2, "settle": 0.5, "warmup": 1},
     "consume": True,
     "stalls": {"nodes": ["b1", "c1"], "seconds": 0.2, "every": 0.3},
     "ramp": {"rates": [100, 300], "answered": 0.01, "times": 1e6},
@@ -79,6 +80,24 @@ def test_a_small_run_ends_in_a_page_that_claims_nothing(tmp_path: Path) -> None:
     told = manifest["spec"]["campaign"]
     assert (told["name"], told["part"], told["parts"]) == ("both", 2, 3) and told["id"].endswith("Z-both")
     _counted(other)
+    _into_a_document(tmp_path, run["run_id"])
+
+
+def _into_a_document(folder: Path, run: str) -> None:
+    """What stood between the two lines gives way to the tables; all else stays."""
+    document = folder / "page.md"
+    document.write_text("# Title\n\n<!-- report -->\nstale\n<!-- end -->\n\nlast\n")
+    done = rackspan("report", f"runs/{run}", "--out", str(folder / "again"), "--into", str(document), home=folder)
+    assert done.returncode == 0, done.stderr
+    told = document.read_text()
+    assert told.startswith("# Title\n\n<!-- report -->\n- **bench-small: ") and f"\n### {run}\n" in told
+    assert told.endswith("\n<!-- end -->\n\nlast\n")
+    assert "acks=min.insync.replicas | " in told and "seed 3, rackspan-kafka" in told and "stale" not in told
+    document.write_text(f"{told}<!-- report -->\n")
+    done = rackspan("report", f"runs/{run}", "--into", str(document), home=folder)
+    assert done.returncode == 2 and document.read_text() == f"{told}<!-- report -->\n"
+    assert f"there is no one place for a report in {document}\n  seen: 2 times <!-- report -->" in done.stderr
+    assert "do:   give it one line <!-- report --> and one line <!-- end --> below" in done.stderr
 
 
 def _counted(run: dict[str, Any]) -> None:
@@ -86,7 +105,7 @@ def _counted(run: dict[str, Any]) -> None:
     folder = Path("runs") / run["run_id"]
     assert not list((folder / "acks").iterdir()) and len(list((folder / "histograms").iterdir())) == 2
     bench = run["bench"]
-    assert [b["part"] for b in bench["blocks"]] == ["rate-100", "rate-300"] * 4 and bench["void"] == []
+    assert [b["part"] for b in bench["blocks"]] == ["rate-100", "rate-300"] * 2 and bench["void"] == []
     assert {row["outcome"] for row in bench["outcomes"]} == {"OK"}
     sent = {(b["block"], b["part"]): b["records"] for b in bench["blocks"]}
     least = {"rate-100": 195, "rate-300": 590}  # 2 s; a busy machine ends them late

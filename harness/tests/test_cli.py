@@ -67,6 +67,12 @@ def test_a_missing_distribution_is_named_with_how_to_build_it(home: Path, tmp_pa
     assert not (home / "clusters" / "rackspan").exists()
 
 
+def test_a_base_that_is_none_is_a_usage_error(home: Path) -> None:
+    ran = rackspan("verify-base", "1.2.3", home=home)
+    assert ran.returncode == Exit.USAGE and ran.stdout == ""
+    assert ran.stderr == "error: there is no base 1.2.3\n  seen: known: 4.2.1\n  do:   name one of them\n"
+
+
 def test_the_newest_build_is_taken(tmp_path: Path) -> None:
     for number in (9, 10):
         home = tmp_path / f"rackspan-kafka_2.13-4.3.1-{number}"

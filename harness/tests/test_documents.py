@@ -6,12 +6,16 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from harness.cds import archive_for
 from harness.dist import find
 from harness.home import project_root
+from harness.jvm import JvmOptions
 from harness.net.trial import attempt
 
 pytestmark = [pytest.mark.documents, pytest.mark.cluster]
@@ -23,15 +27,27 @@ DOCUMENTS = sorted(
     if p.name != "vms.md"  # test_ssh.py runs its commands, where there are machines
 )
 _COMMAND = re.compile(r"(?:\./rackspan|bin/[a-z-]+\.sh|python -m|gradle|spark-submit) \S")
-# What runs this test, and stages of it.
-ELSEWHERE = (
-    "./rackspan test",
-    "./rackspan run",
-    "./rackspan bench campaigns/near-far.yaml",
-    "./rackspan test system_tests/clients",
-    "gradle testPatch",
-    "python -m pytest spark_analysis",
-)
+# What `rackspan test` runs besides: before its stages, as stages of their own, and inside them.
+ELSEWHERE = {
+    "./rackspan test": "runs this test",
+    "gradle dist": "before the stages",
+    "gradle stockDist": "before the stages",
+    "gradle checkPatches": "before the stages",
+    "gradle checkChanges": "before the stages",
+    "./rackspan run": "main job",
+    "./rackspan verify-stock": "upstream tests",
+    "./rackspan verify-base": "other bases",
+    "gradle testPatch": "JUnit tests of the patches",
+    "python -m pytest spark_analysis": "analysis",
+    "python -m spark_analysis report runs/*-outage runs/*-bench-two-racks --out build/report": "main job, on its runs",
+    "python -m spark_analysis check spark_analysis/tests/data/soak-cycle --out build/check": "test_checker.py",
+    "python -m spark_analysis check runs/*-cycle-1 --out build/check": "the soak, on its own runs",
+    "./rackspan bench campaigns/near-far.yaml": "test_bench.py has a campaign that is over sooner",
+    "./rackspan report --into docs/performance.md": "test_bench.py, into a document of its own",
+    "./rackspan test system_tests/clients": "system tests",
+    "./rackspan test system_tests/sanity/harness_test.py": "system tests",
+    "./rackspan test system_tests/suites/smoke.yml": "system tests and main job; test_runner.py looks at the suite",
+}
 
 
 def commands(text: str) -> list[str]:
@@ -56,10 +72,43 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
     subprocess.run(["./rackspan", "down", "--all"], cwd=project_root(), env=env, check=True, timeout=120)
 
 
+class Brokers:
+    """The cluster that stands for HOST in documents, there from its first use on."""
+
+    def __init__(self, env: dict[str, str]) -> None:
+        self._env = env
+        self._bootstrap = ""
+
+    @contextmanager
+    def fresh(self) -> Iterator[str]:
+        """The bootstrap address, with the topics that documents name; their settings are taken away afterwards."""
+        if not self._bootstrap:
+            up = "./rackspan up --name documents --racks a:1,b:1,c:1 --controllers 1"
+            self._bootstrap = _run(up, self._env).strip()
+            for topic in ("my-topic", "__consumer_offsets"):
+                shape = f"--create --topic {topic} --partitions 1 --replication-factor 3"
+                _run(f"bin/kafka-topics.sh --bootstrap-server {self._bootstrap} {shape}", self._env)
+        yield self._bootstrap
+        _run(f"bin/kafka-stock-check.sh --bootstrap-server {self._bootstrap} --remove", self._env)
+
+
+@pytest.fixture(scope="module")
+def brokers(environment: dict[str, str]) -> Brokers:
+    return Brokers(environment)
+
+
+@cache
+def _tools() -> dict[str, str]:
+    """Kafka's own tools, quickly started."""
+    return JvmOptions("quick", archive_for(find("rackspan"))).tool_environment("")
+
+
 def _run(command: str, env: dict[str, str]) -> str:
-    home = find("rackspan").home
-    where = home if command.startswith("bin/") else project_root()
+    where = project_root()
     env = {**env, "PATH": f"{project_root() / '.venv' / 'bin'}:{env['PATH']}"}
+    if command.startswith("bin/"):
+        where = find("rackspan").home
+        env |= _tools() | {"LOG_DIR": f"{env['RACKSPAN_HOME']}/logs"}
     done = subprocess.run(
         ["bash", "-c", command], cwd=where, env=env, capture_output=True, text=True, timeout=1500, check=False
     )
@@ -72,23 +121,21 @@ def _run(command: str, env: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: str(p.relative_to(project_root())))
-def test_commands_of(document: Path, environment: dict[str, str]) -> None:
+def test_commands_of(document: Path, environment: dict[str, str], brokers: Brokers) -> None:
     wanted = [c for c in commands(document.read_text()) if c not in ELSEWHERE]
     if attempt().hindrance:  # some machines cannot have networks; the tests of the back end tell why
         wanted = [c for c in wanted if not re.search(r"netns|\bapart\b", c)]
-    brokers = [c for c in wanted if "HOST:9092" in c]
-    bootstrap = ""
-    if brokers:
-        bootstrap = _run("./rackspan up --name documents --racks a:1,b:1,c:1", environment).strip()
-        for topic in ("my-topic", "__consumer_offsets"):
-            shape = "--partitions 1 --replication-factor 3"
-            _run(f"bin/kafka-topics.sh --bootstrap-server {bootstrap} --create --topic {topic} {shape}", environment)
-    for command in wanted:
-        _run(command.replace("HOST:9092", bootstrap), environment)
-    if brokers:
-        _run("./rackspan down documents", environment)
+    with brokers.fresh() if any("HOST:9092" in c for c in wanted) else nullcontext("") as bootstrap:
+        for command in wanted:
+            _run(command.replace("HOST:9092", bootstrap), environment)
+    if document.name == "durability.md":
+        assert list(project_root().glob("runs/*-cycle-1")), "the soak left no run of the name that the page judges"
     if document.name == "README.md" and document.parent == project_root():
         assert len(wanted) > 5
+
+
+def test_what_runs_elsewhere_is_still_in_a_document() -> None:
+    assert set(ELSEWHERE) <= {c for d in DOCUMENTS for c in commands(d.read_text())}
 
 
 def test_commands_are_found_and_others_left_alone() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -137,9 +140,9 @@ def test_a_refusal_keeps_its_name_with_retries_off(broker: Broker, tmp_path: Pat
 
 def test_a_client_side_time_out_is_told_from_the_brokers(broker: Broker, tmp_path: Path) -> None:
     topic = broker.topic("late")
-    spec = Produce("p1", broker.bootstrap, topic, tmp_path / "sends.bin", 100, 2, delivery_timeout_ms=700)
+    spec = Produce("p1", broker.bootstrap, topic, tmp_path / "sends.bin", 100, 4, delivery_timeout_ms=700)
     with client(spec, tmp_path) as running:
-        running.wait_line("resumed", 20)
+        running.wait_line("second", 20)
         broker.pause()
         try:
             summary = running.finish(40)
@@ -208,6 +211,24 @@ def test_a_process_consumes_what_it_sends_and_one_clock_tells_how_long_it_took(b
         assert row["read_ns"] > sent["sent_ns"] >= sent["due_ns"]
     run = RunFolder.create(tmp_path / "runs", "x")
     run.add_polls(polls)
+
+
+def test_a_window_tells_how_late_its_records_were_sent(broker: Broker, tmp_path: Path) -> None:
+    spec = Produce("p1", broker.bootstrap, broker.topic("late"), tmp_path / "p1", 100, duration=600, control=True)
+    with client(spec, tmp_path) as running:
+        pid = running.wait_line("started", 20)["pid"]
+        running.begin("0/quiet")
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(1)
+        os.kill(pid, signal.SIGCONT)
+        running.wait_line("second", 20, len(running.lines) + 1)
+        late = running.end()
+        running.wait_line("second", 20, len(running.lines))
+        running.begin("1/quiet")
+        running.wait_line("second", 20, len(running.lines) + 1)
+        calm = running.end()
+        running.drain(60)
+    assert late["lag_p99_us"] > 900_000 > calm["lag_p99_us"]
 
 
 def test_counts_stand_for_the_records_due_in_their_window(broker: Broker, tmp_path: Path) -> None:

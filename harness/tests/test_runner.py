@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import pickle
 import subprocess
@@ -11,10 +12,13 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import yaml
 from ducktape.cluster.cluster_spec import ClusterSpec
 from ducktape.cluster.finite_subcluster import FiniteSubcluster
 from ducktape.cluster.node_container import InsufficientResourcesError
 from ducktape.cluster.remoteaccount import RemoteCommandError
+from ducktape.tests import loader
+from ducktape.tests.session import SessionContext
 
 from harness.backends.local import LocalHost
 from harness.errors import Exit, RackspanError
@@ -187,6 +191,18 @@ def test_what_is_no_test_is_refused(path: str, words: str, tmp_path: Path) -> No
     with pytest.raises(RackspanError) as caught:
         run_suite([path], tmp_path)
     assert words in str(caught.value) and caught.value.code is Exit.USAGE
+
+
+def test_suites_name_what_there_is() -> None:
+    files = sorted((project_root() / "system_tests/suites").glob("*.yml"))
+    for file in files:
+        paths = [file.parent / path for part in yaml.safe_load(file.read_text()).values() for path in part]
+        assert [path for path in paths if not path.exists()] == []
+    tests = loader.TestLoader(SessionContext(session_id="1", results_dir=""), logging.getLogger("suites"))
+    found = {file.stem: {test.cls_name for test in tests.load([str(file)])} for file in files}
+    assert all(found.values())
+    assert found["smoke"] == {"Harness", "Networks", "SpanningIsr"}
+    assert {"SpanningIsr", "RackDown", "Lowering", "Thresholds", "DefaultAsStock", "Recovery"} == found["plan"]
 
 
 def test_a_session_without_tests_is_an_error(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,11 @@ import yaml
 
 from harness import workload
 from harness.errors import RackspanError
-from harness.scenarios.bench import beyond, cluster_spec, order
+from harness.scenarios.bench import beyond, cluster_spec, order, take_turns
+from harness.scenarios.void import late, reasons
 from harness.services import fetches
 from harness.topology import plan
-from harness.workload import Ramp, Workload
+from harness.workload import Blocks, Ramp, Workload
 
 GOOD: dict[str, Any] = {
     "name": "mine",
@@ -131,17 +134,53 @@ def test_settings_become_text() -> None:
 
 def test_shorter_blocks_shorten_the_fault_too() -> None:
     short = made().changed(rounds=2, seconds=3, warmup=None)
-    assert (short.blocks.rounds, short.blocks.seconds, short.blocks.warmup) == (2, 3, 20)
+    assert (short.blocks.rounds, short.blocks.spare, short.blocks.seconds, short.blocks.warmup) == (2, 0, 3, 20)
     assert short.fault is not None and short.fault.seconds == 3
 
 
 def test_every_round_has_every_mode_and_the_next_turns_it_round() -> None:
-    turns = order(6, 4, seed=7)
-    rows = [[mode for number, mode in turns if number == r] for r in range(6)]
+    rows = order(6, 4, seed=7)
     assert all(sorted(row) == [0, 1, 2, 3] for row in rows)
     assert all(rows[i] == rows[i + 1][::-1] for i in (0, 2, 4))
     assert len({tuple(row) for row in rows}) > 2, "not always the same order"
-    assert turns == order(6, 4, seed=7) and any(turns != order(6, 4, seed=s) for s in (8, 9, 10))
+    assert rows == order(6, 4, seed=7) and any(rows != order(6, 4, seed=s) for s in (8, 9, 10))
+
+
+@pytest.mark.parametrize(("spoilt", "rounds"), [([], 3), ([0, 1], 4), ([0, 5], 5), (range(99), 5)])
+def test_a_round_with_a_void_block_is_made_up_for(spoilt: Sequence[int], rounds: int) -> None:
+    blocks: list[tuple[int, int, int]] = []
+
+    def turn(block: int, number: int, mode: int) -> list[str]:
+        blocks.append((block, number, mode))
+        return ["spoilt"] if block in spoilt else []
+
+    take_turns(Blocks(rounds=3, spare=2), 2, 7, turn)  # type: ignore[call-arg]
+    assert [(block, number) for block, number, _ in blocks] == [(n, n // 2) for n in range(2 * rounds)]
+    assert [mode for _, _, mode in blocks] == list(chain.from_iterable(order(rounds, 2, seed=7)))
+
+
+@pytest.mark.parametrize(
+    ("seen", "told"),
+    [
+        ({}, []),
+        ({"cpu_busy": 0.95, "steal": 0.2}, ["the processors were 95% busy", "20% of the processors' time was taken"]),
+        ({"rtt_off": 0.3}, ["round-trip times between racks were off by up to 30%"]),
+        ({"isr": 2}, ["the frozen follower left the in-sync set: 2 in sync at the end"]),
+        ({"isr": 3, "stalls": 1}, []),
+        ({"stalls": 0}, ["no follower was stalled"]),
+    ],
+)
+def test_a_block_is_void_for_what_the_machine_showed(seen: dict[str, Any], told: list[str]) -> None:
+    changes: dict[str, Any] = {"fault": {"how": "pause", "target": "c1"}, "stalls": {"nodes": ["c1"], "every": 1}}
+    found = reasons(made(**changes), {"cpu_busy": 0.4, "steal": 0.0, "stalls": 1, **seen})
+    assert [text[: len(start)] for text, start in zip(found, told, strict=True)] == told
+
+
+def test_a_late_client_is_known_where_its_rate_is_not_what_is_looked_for() -> None:
+    assert late(made(), {"lag_p99_us": 10_000}) == late(made(), {"lag_p99_us": None}) == []
+    assert late(made(), {"lag_p99_us": 10_500}) == ["the load client was late: send lag p99 10.5 ms"]
+    ramp = made(fault=None, record="histogram", ramp={"rates": [1, 2]})
+    assert late(ramp, {"lag_p99_us": 10_500}) == []
 
 
 def test_an_oracle_makes_brokers_log_fetches() -> None:

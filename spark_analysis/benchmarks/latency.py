@@ -49,7 +49,7 @@ def make(path: Path, records: int, *, counted: bool = False, seed: int = 1) -> P
         took = latencies(each, FACTOR if mode["role"] == "baseline" else 1.0, seed + block)
         data = {"block": block, "pair": pair, "mode": mode["label"], "role": mode["role"], "producer": mode["name"]}
         for state, at in (("begin", begin), ("end", begin + each * STEP_NS)):
-            told = {**data, "part": "quiet"}
+            told = {**data, "part": "quiet", **({"void": []} if state == "end" else {})}
             moment = {"t_ns": at, "mono_ns": at - START_NS}
             events.append({**moment, "kind": "phase", "name": "block", "state": state, "data": told})
         table, rows = (histograms.TABLE, _counts(took, block, mode)) if counted else ("acks", _acks(took, begin, mode))

@@ -161,28 +161,18 @@ def _judge_blocks(
         told = ("block", "pair", "mode", "role", "part", "cpu_busy", "steal", "isr", "rtt_off", "stalls")
         row = {k: b[k] for k in told} | {k: seen.get(k) for k in ("records", "lag_p99_us", "lag_grew_us")}
         row |= {"seconds": (b["end_ns"] - b["begin_ns"]) / 1e9}
-        out.append({**row, "void": _void(row, spec)})
+        out.append({**row, "void": _void(row, b["void"], spec)})
     return out
 
 
-def _void(row: dict[str, Any], spec: dict[str, Any]) -> list[str]:
-    limits, reasons = spec["limits"], []
+def _void(row: dict[str, Any], told: list[str] | None, spec: dict[str, Any]) -> list[str]:
+    """What the run says of its machine, and what the records say of the load client."""
+    reasons = [] if told is not None else ["the run does not say whether the machine was fit for it"]
     if not row["records"]:
         reasons.append("no record was sent")
     elif not spec.get("ramp"):  # a rate that its load client cannot send is beyond, and that is what is looked for
-        reasons += _late(row, limits["send_lag_p99_ms"])
-    if row["cpu_busy"] is not None and row["cpu_busy"] > limits["cpu_busy"]:
-        reasons.append(f"the processors were {row['cpu_busy']:.0%} busy")
-    if row["steal"] is not None and row["steal"] > limits["steal"]:
-        reasons.append(f"{row['steal']:.0%} of the processors' time was taken away")
-    if row["rtt_off"] is not None and row["rtt_off"] > limits["rtt_off"]:
-        reasons.append(f"round-trip times between racks were off by up to {row['rtt_off']:.0%}")
-    frozen = spec["fault"] is not None and spec["fault"]["how"] == "pause" and row["part"] == FAULT
-    if frozen and row["isr"] is not None and row["isr"] < spec["topic"]["replication"]:
-        reasons.append(f"the frozen follower left the in-sync set: {row['isr']} in sync at the end")
-    if spec.get("stalls") and row["stalls"] == 0:
-        reasons.append("no follower was stalled")
-    return reasons
+        reasons += _late(row, spec["limits"]["send_lag_p99_ms"])
+    return reasons + (told or [])
 
 
 def _late(row: dict[str, Any], limit_ms: float) -> list[str]:

@@ -7,6 +7,8 @@ from typing import Any
 
 from spark_analysis.report import words
 
+_MACHINE = {"cpus": "{} CPUs", "kernel": "Linux {}"}
+
 
 def summary(document: dict[str, Any]) -> str:
     """One section a run; every number is one of the document."""
@@ -17,7 +19,16 @@ def summary(document: dict[str, Any]) -> str:
         parts += [f"## {run['run_id']}", "\n".join(f"- {line}" for line in lines)]
         if run["bench"]:
             parts += [_goals(run["bench"]), _latency(run["bench"]), _ratios(run["bench"])]
+        parts += [_provenance(run)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _provenance(run: dict[str, Any]) -> str:
+    host, backend = run["host"], run["spec"].get("backend", "")
+    told = [f"Started {run['started']}", f"seed {run['seed']}", *(run["versions"][name] for name in run["versions"])]
+    told += [f"{len(run['patches'])} patches"] if run["patches"] else []
+    told += [text.format(host[name]) for name, text in _MACHINE.items() if name in host]
+    return ", ".join([*told, *([f"back end {backend}"] if backend else [])]) + "."
 
 
 def _left_out(skipped: Sequence[dict[str, Any]]) -> str:

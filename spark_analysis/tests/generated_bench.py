@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def bench_run(
     per_block: int = 250,
     fault: dict[str, Any] | None = None,
     rtt_ms: dict[str, float] | None = None,
-    void: dict[tuple[int, str], dict[str, Any]] | None = None,
+    void: Mapping[tuple[int, str], list[str] | None] | None = None,
     late: tuple[int, str] | None = None,
 ) -> Path:
     """Rounds of all modes, 100 records a second.
@@ -58,18 +59,20 @@ def bench_run(
     Every follower's fetch tells of each record by itself: rack b's after 1 ms (1 to 1.25 within a block), rack c's
     after three times that; an answer takes 0.1 ms more. acks=1 is answered after 0.1 ms. With a `pause` fault rack
     c's follower hangs for the part 'fault': acks=all is answered 50 ms after its end, the others as before. With a
-    `kill` fault acks=all has no answer for the first half of the part, then as acks=min.insync.replicas. `void` adds
-    to the end event of (block, role), `late` is the (block, role) whose client lags by 20 ms.
+    `kill` fault acks=all has no answer for the first half of the part, then as acks=min.insync.replicas. `void` are
+    the reasons in the end event of the last part of (block, role), `late` is the (block, role) whose client lags
+    by 20 ms.
     """
     acks: list[dict[str, Any]] = []
     fetches: list[dict[str, Any]] = []
     events: list[dict[str, Any]] = []
     seq = {str(m["name"]): 0 for m in MODES}
+    parts = ("quiet", "fault") if fault else ("quiet",)
     at, number = 0, 0
     for pair in range(rounds):
         for mode in MODES if pair % 2 == 0 else MODES[::-1]:
             name, role = str(mode["name"]), str(mode["role"])
-            for part in ("quiet", "fault") if fault else ("quiet",):
+            for part in parts:
                 data = {
                     "block": number,
                     "pair": pair,
@@ -90,9 +93,9 @@ def bench_run(
                     **data,
                     "cpu_busy": 0.4,
                     "steal": 0.0,
+                    "void": (void or {}).get((number, role), []) if part == parts[-1] else [],
                     **({"isr": 3} if part == "fault" else {}),
                 }
-                told |= (void or {}).get((number, role), {})
                 events.append(event(end, "phase", "block", "end", **told))
                 at = end + (SECOND if part == "fault" else 0)
             number += 1

@@ -35,8 +35,8 @@ def test_a_histogram_counts_everything(spark: SparkSession) -> None:
 
 def test_silence_counts_from_the_begin_to_the_end_of_the_part(spark: SparkSession) -> None:
     windows = [
-        ("r", "p", "m", "candidate", 0, 0, START + SECOND, START + 5 * SECOND, None, "fault", *[None] * 4),
-        ("r", "q", "n", "baseline", 1, 0, START + SECOND, START + 5 * SECOND, None, "fault", *[None] * 4),
+        ("r", "p", "m", "candidate", 0, 0, START + SECOND, START + 5 * SECOND, None, "fault", *[None] * 5),
+        ("r", "q", "n", "baseline", 1, 0, START + SECOND, START + 5 * SECOND, None, "fault", *[None] * 5),
     ]
     rows = [
         ack(0, 0, 100 * MS),  # before the part
@@ -58,7 +58,7 @@ def test_send_lag_counts_records_without_an_answer_too(spark: SparkSession) -> N
 
 
 def test_a_send_lag_that_grows_is_seen_while_it_is_small(spark: SparkSession) -> None:
-    window = [("r", "p", "m", "x", 0, 0, START, START + 100 * MS, None, "quiet", *[None] * 4)]
+    window = [("r", "p", "m", "x", 0, 0, START, START + 100 * MS, None, "quiet", *[None] * 5)]
     rows = [ack(i, i * MS, MS, sent_ns=START + i * MS + i * MS // 20) for i in range(100)]
     inside = latency.in_blocks(frame(spark, "acks", rows), spark.createDataFrame(window, BLOCKS))
     (row,) = bench.send_lag(inside).collect()

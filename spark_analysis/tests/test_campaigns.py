@@ -137,8 +137,8 @@ def test_p6_stalled_followers_need_a_sample_that_carries_the_quantile(spark: Spa
     assert [(b["block"], b["void"]) for b in data["void"]] == [(3, ["no record was sent"])]
     assert (row["id"], row["estimate"], row["verdict"]) == ("P6", None, "not enough runs")
     assert row["note"] == "p99.9 needs 100,000 records on either side"
-    none = {(n, r): {"stalls": 0} for n in (0,) for r in ("candidate",)}
-    many = counted(bench_run(tmp_path / "many", rounds=7, void=none), times=100)
+    void = {(0, "candidate"): ["no follower was stalled"]}
+    many = counted(bench_run(tmp_path / "many", rounds=7, void=void), times=100)
     workload(many, stalls={"nodes": ["b1", "c1"], "seconds": 0.05, "every": 1.6})
     data = section(spark, many).data
     (row,) = data["goals"]

@@ -17,11 +17,19 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from spark_analysis.session import SMALL
 from spark_analysis.tests.generated import outage_run
 
 BIN = Path(pyspark.__file__).parent / "bin"
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 300
+QUICK = SMALL["spark.driver.extraJavaOptions"]  # for JVMs that live shortly
+FEW = {
+    **SMALL,
+    "spark.executor.extraJavaOptions": QUICK,
+    "spark.default.parallelism": "2",
+    "spark.sql.shuffle.partitions": "2",
+}
 _ENV = {
     **os.environ,
     "SPARK_LOCAL_IP": "127.0.0.1",
@@ -30,6 +38,7 @@ _ENV = {
     "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     "PYTHONPATH": str(ROOT),
     "SPARK_DAEMON_MEMORY": "256m",
+    "SPARK_DAEMON_JAVA_OPTS": QUICK,
 }
 
 
@@ -86,7 +95,7 @@ def test_the_report_is_made_by_two_workers(cluster: tuple[str, list[Path]], tmp_
     url, work = cluster
     run = outage_run(tmp_path / "outage")
     submit = [str(BIN / "spark-submit"), "--master", url, "--executor-memory", "512m"]
-    few = ["--conf", "spark.sql.shuffle.partitions=2", "--conf", "spark.sql.codegen.wholeStage=false"]
+    few = [part for name, value in FEW.items() for part in ("--conf", f"{name}={value}")]
     program = [str(ROOT / "spark_analysis" / "__main__.py"), "report", str(run), "--out", str(tmp_path / "out")]
     done = subprocess.run(
         [*submit, *few, *program], env=_ENV, cwd=tmp_path, capture_output=True, text=True, timeout=900, check=False

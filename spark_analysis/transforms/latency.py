@@ -23,13 +23,21 @@ def in_blocks(acks: DataFrame, blocks: DataFrame) -> DataFrame:
     """The records that were due inside a block, with its mode, role, block, pair and part, and in which quarter (0 to
     3) of the part they were due. Warm-up falls away here.
     """
-    passed = (F.col("due_ns") - F.col("begin_ns")) / (F.col("end_ns") - F.col("begin_ns"))
+    due, begin, end = F.col("due_ns"), F.col("begin_ns"), F.col("end_ns")
+    # A record looks only at the windows of its own second, however many there are.
+    seconds = F.sequence(_second(begin), _second(end - 1))
+    windows = blocks.where(end > begin).withColumn("second", F.explode(seconds))
     return (
-        acks.join(F.broadcast(blocks), on=["run", "producer"], how="inner")
-        .where((F.col("due_ns") >= F.col("begin_ns")) & (F.col("due_ns") < F.col("end_ns")))
-        .withColumn("quarter", F.floor(4 * passed))
+        acks.withColumn("second", _second(due))
+        .join(F.broadcast(windows), on=["run", "producer", "second"], how="inner")
+        .where((due >= begin) & (due < end))
+        .withColumn("quarter", F.floor(4 * ((due - begin) / (end - begin))))
         .select(*acks.columns, "mode", "role", "block", "pair", "part", "quarter")
     )
+
+
+def _second(ns: Column) -> Column:
+    return F.floor(ns / F.lit(1e9)).cast("long")
 
 
 def outcomes(acks: DataFrame, by: Sequence[str]) -> DataFrame:

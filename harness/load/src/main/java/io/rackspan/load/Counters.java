@@ -21,11 +21,26 @@ final class Counters {
     private final AtomicLong maxLagNs = new AtomicLong();
     private final AtomicLong maxLagEverNs = new AtomicLong();
     private final Recorder latencyUs = new Recorder(MAX_US, 3);
+    private final Recorder lagUs = new Recorder(MAX_US, 3);
 
     void sent(long lagNs) {
         sent.incrementAndGet();
         maxLagNs.accumulateAndGet(lagNs, Math::max);
         maxLagEverNs.accumulateAndGet(lagNs, Math::max);
+        lagUs.recordValue(Math.min(MAX_US, Math.max(0, lagNs / 1000)));
+    }
+
+    /** A window begins. */
+    void begin() {
+        lagUs.reset();
+    }
+
+    /** What is known of the window that ends: how late its records were sent. */
+    Map<String, Object> end() {
+        Histogram lag = lagUs.getIntervalHistogram();
+        Map<String, Object> out = new LinkedHashMap<>();
+        out.put("lag_p99_us", lag.getTotalCount() == 0 ? null : lag.getValueAtPercentile(99));
+        return out;
     }
 
     void done(String result, String cause, long latencyNs) {

@@ -94,11 +94,14 @@ final class ProduceRun {
             if (line.matches("rate \\d+(\\.\\d+)?") && Double.parseDouble(line.substring(5)) > 0) {
                 rate = Double.parseDouble(line.substring(5));
                 mark("rated", Map.of("rate", rate));
-            } else if (histograms != null && line.matches("begin [\\w/-]{1,64}")) {
-                histograms.begin(line.substring(6));
+            } else if (line.matches("begin [\\w/-]{1,64}")) {
+                counters.begin();
+                if (histograms != null) {
+                    histograms.begin(line.substring(6));
+                }
                 mark("begun", Map.of());
-            } else if (histograms != null && line.equals("end")) {
-                mark("ended", histograms.end());
+            } else if (line.equals("end")) {
+                mark("ended", histograms == null ? counters.end() : histograms.end());
             } else {
                 return false;
             }
