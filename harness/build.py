@@ -26,13 +26,16 @@ def gradle_command(tasks: Sequence[str]) -> list[str]:
     return [program, "--no-daemon", "-q", f"-Ppython={sys.executable}", *tasks]
 
 
-def gradle(tasks: Sequence[str], label: str, progress: Progress) -> str:
+def gradle(tasks: Sequence[str], label: str, progress: Progress, base: str = "") -> str:
     """Runs Gradle tasks and returns their standard output; Gradle itself leaves out what is up to date.
 
-    Raises RackspanError with the end of what Gradle said (exit code 1; 4 without Gradle).
+    With another `base` than the product's the build is apart: neither waits for the other. Raises RackspanError with
+    the end of what Gradle said (exit code 1; 4 without Gradle).
     """
-    command = gradle_command(tasks)
-    with locked_wait(project_root() / "build" / ".lock"), progress.step(label) as seen:
+    folder = project_root() / "build" / "bases" / base if base else project_root() / "build"
+    apart = ["--project-cache-dir", str(folder / "gradle"), f"-Pbase={base}"] if base else []
+    command = gradle_command([*apart, *tasks])
+    with locked_wait(folder / ".lock"), progress.step(label) as seen:
         done = run(command, seen)
         if done.code:
             raise RackspanError(

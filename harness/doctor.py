@@ -11,9 +11,6 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-import docker
-import docker.errors
-
 from harness.dist import KINDS, find
 from harness.errors import RackspanError
 from harness.home import state_home
@@ -106,6 +103,8 @@ def _networks() -> Check:
 
 
 def _docker() -> Check:
+    import docker.errors  # here, as every command would wait for it
+
     try:
         with contextlib.closing(docker.from_env(timeout=5)) as engine:
             version = engine.version()["Version"]

@@ -13,10 +13,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import docker
-import docker.errors
-from docker.types import IPAMConfig, IPAMPool
-
 from harness import image
 from harness.backends.base import Backend, Capability, Host, Output, Process, last_lines
 from harness.backends.local import MARKER, LocalHost
@@ -41,6 +37,8 @@ ENGINE_GONE = ("Error response from daemon", "Error: No such container", "Cannot
 
 def engine() -> Any:
     """The engine that the environment names. Raises RackspanError (exit code 4)."""
+    import docker.errors  # here, as every command would wait for it
+
     try:
         found = docker.from_env()
         found.ping()
@@ -196,6 +194,9 @@ class DockerBackend(Backend):
 
     def _network(self, found: Any, plan: Plan, rack: str) -> Any:
         """A rack's network: nodes have fixed addresses in its lower half, other racks' nodes some in its upper half."""
+        from docker.errors import APIError
+        from docker.types import IPAMConfig, IPAMPool
+
         name = self._container(f"rack-{rack}")
         there = found.networks.list(names=[name], filters={"label": f"{LABEL}={self.folder}"})
         if there:
@@ -206,7 +207,7 @@ class DockerBackend(Backend):
             return found.networks.create(
                 name, driver="bridge", ipam=IPAMConfig(pool_configs=[pool]), labels={LABEL: str(self.folder)}
             )
-        except docker.errors.APIError as e:
+        except APIError as e:
             raise RackspanError(
                 f"cannot make the network of rack {rack}",
                 seen=" ".join(str(e.explanation or e).split()),

@@ -28,7 +28,7 @@ from harness.net import namespaces
 from harness.net.trial import attempt
 from harness.progress import Progress
 from harness.runner.lifeline import children, end_with_parent
-from harness.services.kafka import remove_abandoned
+from harness.services.abandoned import remove_abandoned
 from harness.wait import wait_for
 
 NO_NETWORKS = "RACKSPAN_NO_NETWORKS"  # environment variable of ducktape: why tests that need networks are left out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it exports them without saying so
@@ -16,8 +17,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it exports 
     ResourceType,
 )
 
-from harness.results import RunFolder
 from harness.wait import wait_for
+
+if TYPE_CHECKING:
+    from harness.results import RunFolder
 
 SECONDS = 60.0
 MIN_RACKS = "min.insync.racks"

@@ -18,7 +18,7 @@ def unmapped() -> Path:
     """The distribution's folder; made anew when ours has changed."""
     ours = find("rackspan").home
     folder = project_root() / "build" / "unmapped"
-    home = folder / ours.name
+    home = folder / f"unmapped-{ours.name}"  # a name of its own, as class archives go by names
     with locked_wait(folder / "lock"):
         jar = next((ours / "libs").glob("kafka-clients-*.jar"))
         broken = home / "libs" / jar.name

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from harness.faults.process import nodes_down
 from harness.services.kafka import KafkaRacks
+from harness.wait import Pending, wait_for
 from system_tests.lib import expect
 from system_tests.lib.base import PATIENT, RackTest
 
@@ -94,9 +95,20 @@ def commit(kafka: KafkaRacks, offset: int) -> None:
     """Commits an offset for a group. Raises KafkaException."""
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "group", "log_level": 0})
     try:
-        consumer.committed([TopicPartition("follows", 0)], timeout=30)  # waits for the coordinator
+        wait_for("the group's coordinator to answer", lambda: coordinated(consumer), 60)
         done = consumer.commit(offsets=[TopicPartition("follows", 0, offset)], asynchronous=False)
         if done[0].error is not None:
             raise KafkaException(done[0].error)
     finally:
         consumer.close()
+
+
+def coordinated(consumer: Consumer) -> bool | Pending:
+    """Whether the broker that is asked coordinates the group: leaders of a new topic learn of it one by one."""
+    try:
+        consumer.committed([TopicPartition("follows", 0)], timeout=30)
+    except KafkaException as e:
+        if e.args[0].code() in (KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS):
+            return Pending(str(e))
+        raise
+    return True
