@@ -214,7 +214,7 @@ def test_a_process_consumes_what_it_sends_and_one_clock_tells_how_long_it_took(b
 
 
 def test_a_window_tells_how_late_its_records_were_sent(broker: Broker, tmp_path: Path) -> None:
-    spec = Produce("p1", broker.bootstrap, broker.topic("late"), tmp_path / "p1", 100, duration=600, control=True)
+    spec = Produce("p1", broker.bootstrap, broker.topic("stopped"), tmp_path / "p1", 100, duration=600, control=True)
     with client(spec, tmp_path) as running:
         pid = running.wait_line("started", 20)["pid"]
         running.begin("0/quiet")

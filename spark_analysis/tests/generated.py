@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_analysis import schemas
+from spark_analysis.ingest import BLOCKS
 
 SECOND = 1_000_000_000
 MS = 1_000_000
@@ -55,6 +56,17 @@ def frame(spark: SparkSession, table: str, rows: list[dict[str, Any]], run: str 
     schema = schemas.table(table)
     data = [tuple(row[name] for name in schema.names) for row in rows]
     return spark.createDataFrame(data, schema).select(F.lit(run).alias("run"), *schema.names)
+
+
+def window(begin_ns: int, end_ns: int, **changes: Any) -> dict[str, Any]:
+    """One row of the blocks of a run; columns that are not named are null."""
+    row = {"run": "r", "producer": "p", "mode": "m", "role": "candidate", "block": 0, "pair": 0, "part": "quiet"}
+    return {**row, "begin_ns": begin_ns, "end_ns": end_ns, **changes}
+
+
+def windows(spark: SparkSession, *rows: dict[str, Any]) -> DataFrame:
+    """Blocks as `ingest.blocks` gives them."""
+    return spark.createDataFrame(list(rows), BLOCKS)
 
 
 def manifest(path: Path, **changes: Any) -> dict[str, Any]:

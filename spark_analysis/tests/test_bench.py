@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_analysis.ingest import BLOCKS
 from spark_analysis.report import verdicts
 from spark_analysis.report.goals import ACROSS, BEYOND, FLOOR_MET, GOAL_MET, GOALS, judged, verdict
 from spark_analysis.report.rounds import Rounds
 from spark_analysis.stats import NOT_ENOUGH
-from spark_analysis.tests.generated import MS, SECOND, START, ack, frame
+from spark_analysis.tests.generated import MS, SECOND, START, ack, frame, window, windows
 from spark_analysis.transforms import bench, latency
 
 
@@ -34,10 +33,8 @@ def test_a_histogram_counts_everything(spark: SparkSession) -> None:
 
 
 def test_silence_counts_from_the_begin_to_the_end_of_the_part(spark: SparkSession) -> None:
-    windows = [
-        ("r", "p", "m", "candidate", 0, 0, START + SECOND, START + 5 * SECOND, None, "fault", *[None] * 5),
-        ("r", "q", "n", "baseline", 1, 0, START + SECOND, START + 5 * SECOND, None, "fault", *[None] * 5),
-    ]
+    part = window(START + SECOND, START + 5 * SECOND, part="fault")
+    other = {**part, "producer": "q", "mode": "n", "role": "baseline", "block": 1}
     rows = [
         ack(0, 0, 100 * MS),  # before the part
         ack(1, SECOND, 1500 * MS),  # done at 2.5 s
@@ -45,7 +42,7 @@ def test_silence_counts_from_the_begin_to_the_end_of_the_part(spark: SparkSessio
         ack(3, 4 * SECOND, 900 * MS),  # done at 4.9 s
         ack(4, 3 * SECOND, 100 * MS, result="TIMEOUT"),
     ]
-    found = bench.silences(frame(spark, "acks", rows), spark.createDataFrame(windows, BLOCKS)).collect()
+    found = bench.silences(frame(spark, "acks", rows), windows(spark, part, other)).collect()
     assert {r["role"]: r["silence_s"] for r in found} == {"candidate": pytest.approx(2.2), "baseline": 4.0}
 
 
@@ -58,18 +55,17 @@ def test_send_lag_counts_records_without_an_answer_too(spark: SparkSession) -> N
 
 
 def test_a_send_lag_that_grows_is_seen_while_it_is_small(spark: SparkSession) -> None:
-    window = [("r", "p", "m", "x", 0, 0, START, START + 100 * MS, None, "quiet", *[None] * 5)]
     rows = [ack(i, i * MS, MS, sent_ns=START + i * MS + i * MS // 20) for i in range(100)]
-    inside = latency.in_blocks(frame(spark, "acks", rows), spark.createDataFrame(window, BLOCKS))
+    inside = latency.in_blocks(frame(spark, "acks", rows), windows(spark, window(START, START + 100 * MS)))
     (row,) = bench.send_lag(inside).collect()
     assert row["lag_p99_us"] < 5_000 and row["lag_grew_us"] == pytest.approx(3_750, abs=100)
 
 
 def test_latency_around_a_moment_is_by_when_records_were_due(spark: SparkSession) -> None:
     rows = [ack(i, i * 100 * MS, (1 + i) * MS) for i in range(40)]
-    windows = [("r", "p", "x", START + 500 * MS, START + 2500 * MS, START + SECOND)]
+    around = [("r", "p", "x", START + 500 * MS, START + 2500 * MS, START + SECOND)]
     schema = "run string, producer string, role string, from_ns long, until_ns long, origin_ns long"
-    found = bench.around(frame(spark, "acks", rows), spark.createDataFrame(windows, schema), 500 * MS)
+    found = bench.around(frame(spark, "acks", rows), spark.createDataFrame(around, schema), 500 * MS)
     got = {r["bucket"]: (r["p50_us"], r["max_us"]) for r in found.collect()}
     assert got == {-1: (8000, 10_000), 0: (13_000, 15_000), 1: (18_000, 20_000), 2: (23_000, 25_000)}
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from spark_analysis import counts, schemas
-from spark_analysis.ingest import BLOCKS
-from spark_analysis.tests.generated import START
+from spark_analysis.tests.generated import START, window, windows
 from spark_analysis.transforms import bench, latency
 
 ASKED = (500, 750, 900, 950, 990, 995, 999, 999.9)
@@ -91,8 +90,7 @@ def test_spark_counts_as_numpy_does(spark: SparkSession, tmp_path: Path, exact: 
     zero = {f.name: np.zeros(len(values), np.int32 if f.dataType.simpleString() == "int" else np.int64) for f in schema}
     pq.write_table(pa.table({**zero, **blank, **columns}).select(schema.names), tmp_path / "acks.parquet")
     acks = spark.read.schema(schema).parquet(str(tmp_path / "acks.parquet")).selectExpr("'r' run", "*")
-    window = [("r", "p", "m", "x", 0, 0, START, START + 10**15, None, "quiet", *[None] * 4)]
-    inside = latency.in_blocks(acks, spark.createDataFrame(window, BLOCKS))
+    inside = latency.in_blocks(acks, windows(spark, window(START, START + 10**15)))
     found = bench.counted(inside, exact=exact).toArrow()
     by_outcome = found.group_by("outcome").aggregate([("records", "sum")]).to_pylist()
     assert {r["outcome"]: r["records_sum"] for r in by_outcome} == {"OK": 19_800, "UNANSWERED": 200}

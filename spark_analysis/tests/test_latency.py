@@ -9,8 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.testing import assertDataFrameEqual
 
-from spark_analysis.ingest import BLOCKS
-from spark_analysis.tests.generated import MS, START, ack, frame
+from spark_analysis.tests.generated import MS, START, ack, frame, window, windows
 from spark_analysis.transforms import latency
 
 
@@ -61,10 +60,9 @@ def test_every_record_is_in_the_outcomes(spark: SparkSession) -> None:
 
 
 def test_blocks_take_their_own_producers_records_inside_their_window(spark: SparkSession) -> None:
-    window = [("r", "p", "m", "baseline", 3, 1, START + 10, START + 20, None, "", *[None] * 4)]
     rows = [ack(0, 9, 1), ack(1, 10, 1), ack(2, 19, 1), ack(3, 20, 1), ack(4, 15, 1, producer="other")]
     acks = frame(spark, "acks", rows).unionByName(frame(spark, "acks", [ack(5, 15, 1)], run="another"))
-    inside = latency.in_blocks(acks, spark.createDataFrame(window, BLOCKS))
+    inside = latency.in_blocks(acks, windows(spark, window(START + 10, START + 20, block=3, pair=1)))
     assert sorted((r["seq"], r["mode"], r["block"], r["pair"]) for r in inside.collect()) == [
         (1, "m", 3, 1),
         (2, "m", 3, 1),

@@ -29,6 +29,11 @@ REPLICAS_REFUSED = Allowed(
     "Kafka logs each append that is refused for min.insync.replicas as an error; the test asks for such refusals",
 )
 
+OVERTAKEN = Allowed(
+    r"Error processing append operation on partition ",
+    "a batch that overtakes one to be sent again is refused, and logged so; the producer sends both again, in order",
+)
+
 CHANGE_REFUSED = Allowed(
     r"ConfigAdminManager\[nodeId=\d+\]: (validation of configProps|Error preprocessing incrementalAlterConfigs)",
     "Kafka logs a refused change of the cluster default as an error; the test makes such changes",

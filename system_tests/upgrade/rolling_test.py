@@ -14,10 +14,7 @@ CHECK = "kafka-stock-check.sh"
 
 # What stock nodes log as well when nodes restart one by one.
 RESTARTS = (
-    Allowed(
-        r"Error processing append operation on partition ",
-        "a batch that overtakes one to be sent again is refused, and logged so; the producer sends both again",
-    ),
+    expect.OVERTAKEN,
     Allowed(
         r"ControllerApis nodeId=\d+\] Unexpected error handling request RequestHeader\(apiKey="
         r"(BROKER_HEARTBEAT|BROKER_REGISTRATION|ALTER_PARTITION|ALLOCATE_PRODUCER_IDS)",
