@@ -65,3 +65,23 @@ def quantiles(counts: pa.Table, by: Sequence[str], per_thousand: Sequence[float]
         for q, found in zip(per_thousand, quantile(values, times, per_thousand), strict=True):
             out.append({**key, "per_thousand": q, "n": n, "value_us": found if carried(n, q) else None})
     return out
+
+
+def send_lags(lags: pa.Table) -> list[dict[str, Any]]:
+    """block, part, records, lag_p99_us: how late the load client was, over all records that were tried; and by how
+    much its median grew from the first quarter of the part to the last (then it sends later and later than it should),
+    None where quarters were not told apart.
+    """
+    place = ["block", "part"]
+    medians: dict[tuple[Any, ...], dict[int, float]] = {}
+    if "quarter" in lags.column_names:
+        for key, values, times in groups(lags, [*place, "quarter"]):
+            quarters = medians.setdefault((key["block"], key["part"]), {})
+            quarters[key["quarter"]] = quantile(values, times, [500])[0]
+    out = []
+    for key, values, times in groups(lags, place):
+        of_quarter = medians.get((key["block"], key["part"]), {})
+        grew = of_quarter[3] - of_quarter[0] if {0, 3} <= set(of_quarter) else None
+        p99 = quantile(values, times, [990])[0]
+        out.append({**key, "records": int(times.sum()), "lag_p99_us": p99, "lag_grew_us": grew})
+    return out

@@ -6,13 +6,11 @@ A value is the middle of its bucket, which is at most a thousandth of it wide.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from spark_analysis import counts
 from spark_analysis.counts import RECORDS, VALUE
 from spark_analysis.transforms.latency import UNANSWERED
 
@@ -27,7 +25,7 @@ def of(path: Path) -> pa.Table | None:
 
 
 def latencies(table: pa.Table) -> pa.Table:
-    """block, part, outcome, cause, value (µs; null: not acknowledged), records, max_us, as transforms/bench.counted."""
+    """block, part, outcome, cause, value (µs; null: not acknowledged), records, max_us, as transforms/bench.tallied."""
     rows = _measure(table, "latency")
     acked = pc.equal(rows["result"], "OK")
     outcome = pc.if_else(pc.equal(rows["result"], ""), UNANSWERED, rows["result"])
@@ -45,18 +43,17 @@ def latencies(table: pa.Table) -> pa.Table:
 
 def end_to_end(table: pa.Table) -> pa.Table:
     """block, part, value (µs from the due time until a consumer had it), records."""
-    rows = _measure(table, "end_to_end")
+    return _values(table, "end_to_end")
+
+
+def send_lag(table: pa.Table) -> pa.Table:
+    """block, part, value (µs after the due time that it was sent), records: all records that were tried."""
+    return _values(table, "send_lag")
+
+
+def _values(table: pa.Table, measure: str) -> pa.Table:
+    rows = _measure(table, measure)
     return pa.table({**{name: rows[name] for name in _PLACE}, VALUE: _middle(rows), RECORDS: rows["records"]})
-
-
-def send_lag(table: pa.Table) -> list[dict[str, Any]]:
-    """block, part, records, lag_p99_us: how late the load client was, over all records that were tried."""
-    rows = _measure(table, "send_lag")
-    lags = pa.table({**{name: rows[name] for name in _PLACE}, VALUE: _middle(rows), RECORDS: rows["records"]})
-    return [
-        {**key, "records": int(times.sum()), "lag_p99_us": counts.quantile(values, times, [990])[0]}
-        for key, values, times in counts.groups(lags, _PLACE)
-    ]
 
 
 def _measure(table: pa.Table, name: str) -> pa.Table:

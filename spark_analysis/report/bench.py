@@ -53,11 +53,12 @@ def section(spark: SparkSession, run: Run) -> Section | None:
         inside = inside.cache()
     known = rows(windows.orderBy("block", "begin_ns"))
     kept = histograms.of(run.folder.path)
-    lags = rows(bench.send_lag(inside)) if kept is None else histograms.send_lag(kept)
-    found = _judge_blocks(known, lags, spec)
+    counted, lags = (
+        _tallied(inside, exact=few) if kept is None else (histograms.latencies(kept), histograms.send_lag(kept))
+    )
+    found = _judge_blocks(known, counts.send_lags(lags), spec)
     if not found:
         return None
-    counted = bench.counted(inside, exact=few).toArrow() if kept is None else histograms.latencies(kept)
     sent = _named(counted, found)
     acked = sent.filter((pc.field("outcome") == "OK") & ~pc.field("void")).select([*_BLOCK, VALUE, RECORDS, "max_us"])
     together = counts.quantiles(acked, _SIDE)
@@ -137,6 +138,13 @@ def _end_to_end(
         "pooled": _with_intervals([r for r in together if r["value_us"] is not None], measured),
         "ratios": compared(modes, measured, noises(measured)),
     }
+
+
+def _tallied(inside: DataFrame, *, exact: bool) -> tuple[pa.Table, pa.Table]:
+    """Counts of latencies, as histograms.latencies gives them, and of send lags with their quarters."""
+    table = bench.tallied(inside, exact=exact).toArrow()
+    latencies, lags = (table.filter(pc.field("measure") == name) for name in (bench.LATENCY, bench.SEND_LAG))
+    return latencies.drop_columns(["measure", "quarter"]), lags.select(["block", "part", "quarter", VALUE, RECORDS])
 
 
 def _named(counted: pa.Table, found: list[dict[str, Any]]) -> pa.Table:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
@@ -91,11 +92,13 @@ def test_spark_counts_as_numpy_does(spark: SparkSession, tmp_path: Path, exact: 
     pq.write_table(pa.table({**zero, **blank, **columns}).select(schema.names), tmp_path / "acks.parquet")
     acks = spark.read.schema(schema).parquet(str(tmp_path / "acks.parquet")).selectExpr("'r' run", "*")
     inside = latency.in_blocks(acks, windows(spark, window(START, START + 10**15)))
-    found = bench.counted(inside, exact=exact).toArrow()
+    found = bench.tallied(inside, exact=exact).toArrow()
+    assert sum(found.filter(pc.field("measure") == bench.SEND_LAG)["records"].to_pylist()) == len(values)
+    found = found.filter(pc.field("measure") == bench.LATENCY)
     by_outcome = found.group_by("outcome").aggregate([("records", "sum")]).to_pylist()
     assert {r["outcome"]: r["records_sum"] for r in by_outcome} == {"OK": 19_800, "UNANSWERED": 200}
     answered = np.delete(values, np.arange(0, len(values), 100))
     assert max(v for v in found["max_us"].to_pylist() if v is not None) == answered.max()
-    got = counts.quantiles(found.filter(pa.compute.equal(found["outcome"], "OK")), ["block"], (500, 900, 990))
+    got = counts.quantiles(found.filter(pc.equal(found["outcome"], "OK")), ["block"], (500, 900, 990))
     want = np.percentile(answered, [50, 90, 99])
     assert [r["value_us"] for r in got] == pytest.approx(want, rel=1e-9 if exact else 0.002)

@@ -68,7 +68,7 @@ def test_what_was_not_acknowledged_is_counted_by_outcome_and_has_no_latency() ->
 
 def test_send_lag_is_over_all_records_of_a_part() -> None:
     rows = [*buckets(np.array([100] * 95 + [20_000] * 5), "send_lag"), *buckets(np.array([3]), "send_lag", block=1)]
-    first, second = histograms.send_lag(table(rows))
+    first, second = counts.send_lags(histograms.send_lag(table(rows)))
     assert (first["records"], first["lag_p99_us"]) == (100, pytest.approx(20_000, rel=0.001))
     assert (second["block"], second["records"], second["lag_p99_us"]) == (1, 1, 3)
 

@@ -12,61 +12,62 @@ from spark_analysis.transforms.latency import outcome
 BLOCK = ("run", "pair", "block", "mode", "role", "part")
 # Values in buckets are kept to 1 part in 2**8: the middle of a bucket is within 0.2 % of what it stands for.
 BITS = 8
+LATENCY, SEND_LAG = "latency", "send_lag"
 
 
-def bucket(value: str) -> Column:
-    """The middle of the log-linear bucket that a value from 0 on falls into; small values are kept as they are."""
-    width = F.pow(F.lit(2.0), F.greatest(F.floor(F.log2(F.greatest(F.col(value), F.lit(1)))) - BITS, F.lit(0)))
-    low = F.floor(F.col(value) / width) * width
-    return low + (width - 1) / 2
+def bucket(value: Column) -> Column:
+    """The middle of the log-linear bucket of a value from 0 on; small values are kept, but for fractions."""
+    bits = F.greatest(F.floor(F.log2(F.greatest(value, F.lit(1)))) - BITS, F.lit(0)).cast("int")
+    # The functions of the same name take constants only.
+    low = F.call_function("shiftleft", F.call_function("shiftright", F.floor(value), bits), bits)
+    return low + (F.call_function("shiftleft", F.lit(1), bits) - 1) / 2
 
 
-def counted(inside: DataFrame, *, exact: bool) -> DataFrame:
-    """Records of each part of a block by outcome, cause and latency (µs from the due time; null: not acknowledged), and
-    the longest latency among them. ``exact`` keeps every microsecond apart, else a bucket is one value.
+def tallied(inside: DataFrame, *, exact: bool) -> DataFrame:
+    """All that is counted of records, in one pass: measure, block, part, quarter, outcome, cause, value (µs), records,
+    max_us. ``exact`` keeps every microsecond apart, else a bucket is one value.
+
+    Measure latency has outcome and cause, the latency from the due time where it was acknowledged, and the longest of
+    each value; measure send_lag, over all records that were tried, the quarter of the part and how late they were sent.
     """
-    told = inside.withColumn("outcome", outcome())
-    latency_us = F.floor((F.col("done_ns") - F.col("due_ns")) / 1000)
-    told = told.withColumn("latency_us", F.when(F.col("outcome") == "OK", latency_us))
-    value = F.col("latency_us").cast("double") if exact else bucket("latency_us")
+    acked = outcome() == "OK"
+    latency_us = F.when(acked, F.expr("(done_ns - due_ns) div 1000"))
+    lag_us = F.expr("(sent_ns - due_ns) div 1000")
+    told = inside.select(
+        *("block", "part", "quarter", "cause"),
+        # Null where it went well: a key without text is counted in half the time.
+        F.when(~acked, outcome()).alias("failed"),
+        latency_us.alias("latency_us"),
+        (latency_us.cast("double") if exact else bucket(latency_us)).alias("latency"),
+        (lag_us.cast("double") if exact else bucket(lag_us)).alias("lag"),
+    )
+    keys = ["block", "part", "failed", "cause", "latency", "quarter", "lag"]
+    of_latency, of_lag = (["block", "part", "failed", "cause", "latency"], ["block", "part", "quarter", "lag"])
+    sets = [[F.col(name) for name in one] for one in (of_latency, of_lag)]
+    is_lag = F.grouping("latency") == 1
     return (
-        told.withColumn("value", F.when(F.col("latency_us").isNotNull(), value))
-        .groupBy("block", "part", "outcome", "cause", "value")
-        .agg(F.count("*").alias("records"), F.max("latency_us").alias("max_us"))
-        .select("block", "part", "outcome", "cause", "value", "records", "max_us")
+        told.groupingSets(sets, *keys)
+        .agg(F.count("*").alias("records"), F.max("latency_us").alias("max_us"), is_lag.alias("is_lag"))
+        .select(
+            F.when(F.col("is_lag"), SEND_LAG).otherwise(LATENCY).alias("measure"),
+            *("block", "part", "quarter"),
+            F.when(~F.col("is_lag"), F.coalesce("failed", F.lit("OK"))).alias("outcome"),
+            "cause",
+            F.when(F.col("is_lag"), F.col("lag")).otherwise(F.col("latency")).alias("value"),
+            "records",
+            F.when(~F.col("is_lag"), F.col("max_us")).alias("max_us"),
+        )
     )
 
 
 def histogram(values: DataFrame, by: Sequence[str], value: str) -> DataFrame:
     """Records by group and bucket: merging groups is adding rows."""
     return (
-        values.withColumn("value", bucket(value))
+        values.withColumn("value", bucket(F.col(value)))
         .groupBy(*by, "value")
         .agg(F.count("*").alias("records"))
         .select(*by, "value", "records")
     )
-
-
-def send_lag(inside: DataFrame) -> DataFrame:
-    """How late the load client was in each part of a block: p99 over all records that were tried, in whole µs, and by
-    how much its median grew from the first quarter to the last: then it sends later and later than it should.
-    """
-    late = inside.withColumn("lag_us", F.floor((F.col("sent_ns") - F.col("due_ns")) / 1000))
-    return (
-        late.groupBy("block", "part", "quarter", "lag_us")
-        .agg(F.count("*").alias("times"))
-        .groupBy("block", "part")
-        .agg(
-            F.sum("times").alias("records"),
-            F.percentile("lag_us", F.lit(0.99), F.col("times")).alias("lag_p99_us"),
-            (_median_of(3) - _median_of(0)).alias("lag_grew_us"),
-        )
-        .select("block", "part", "records", "lag_p99_us", "lag_grew_us")
-    )
-
-
-def _median_of(quarter: int) -> Column:
-    return F.percentile(F.when(F.col("quarter") == quarter, F.col("lag_us")), F.lit(0.5), F.col("times"))
 
 
 def silences(acks: DataFrame, blocks: DataFrame) -> DataFrame:
