@@ -14,10 +14,9 @@ from harness.cli.output import Format, Ticks, data, err, out, table
 from harness.dist import find
 from harness.errors import Exit, RackspanError, usage_error
 from harness.home import locked, project_root
-from harness.upstream import table as tables
 from harness.upstream.classes import JarClasses, artifacts, matching, selection
 from harness.upstream.sides import Side
-from harness.upstream.verdict import Verdict
+from harness.upstream.table import COLUMNS, Row, Table
 from harness.upstream.verify import batches, verify
 
 # Roles of locked artifacts beside the distribution's own jars.
@@ -42,6 +41,10 @@ def verify_stock(
     stock: Annotated[str, typer.Option(help="stock, or the folder of a distribution.")] = "stock",
     fresh: Annotated[bool, typer.Option("--fresh", help="Run also what is known of these very jars.")] = False,
     to: Annotated[Path | None, typer.Option("--out", help="Folder for upstream.md, upstream.json, junit.xml.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Batches of classes at a time, each with a JVM a side.")] = 1,
+    carry: Annotated[
+        Path | None, typer.Option(help="An upstream.json of before: what was well on these very jars is not run again.")
+    ] = None,
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Run upstream's compiled tests on stock and on patched jars; one that only stock passes is an error."""
@@ -64,30 +67,36 @@ def verify_stock(
     elif tier is Tier.QUICK:
         names = matching(names, chosen.quick)
     left, right = Side("stock", find(stock), tests, store), Side("patched", find(patched), tests, store)
-    done: list[Verdict] = []
     if fresh:
         for side in (left, right):
             side.forget(names)
+    absent = {} if classes or tier is Tier.QUICK else left_out
+    result = Table(jars={"stock": left.digest, "patched": right.digest}, classes=[], left_out=absent)
+    if carry is not None:
+        result.classes = Table.read(carry).carried(result.jars, names)
+        progress.note(f"{len(result.classes)} of {len(names)} classes are known from {carry}")
+    known = {row.name for row in result.classes}
     with locked(store / "lock", busy="upstream's tests run already"):
-        for verdict in verify(left, right, batches(names, jars, chosen), chosen, progress):
+        wanted = batches([n for n in names if n not in known], jars, chosen)
+        for verdict in verify(left, right, wanted, chosen, progress, jobs):
             if not (verdict.stock.tests or verdict.patched.tests or verdict.trouble):
                 continue  # a base of other classes
-            done.append(verdict)
-            for line in [*verdict.errors, *([verdict.trouble] if verdict.trouble else [])]:
+            row = Row.of(verdict)
+            result.classes = sorted([*result.classes, row], key=lambda r: r.name)
+            result.write(to or store)  # so far: it may be broken off
+            for line in [*row.errors, *([row.trouble] if row.trouble else [])]:
                 err.print(f"  {line}", markup=False)
-    if not done:
+    if not result.classes:
         raise RackspanError(
             "no tests were found", seen=f"{', '.join(names[:5])} hold none", do="name classes that hold tests"
         )
-    done.sort(key=lambda v: v.name)
-    absent = {} if classes or tier is Tier.QUICK else left_out
-    tables.write(to or store, done, absent)
+    result.write(to or store)
     if form is Format.TABLE:
-        out.print(table(tables.COLUMNS, [tables.row(v) for v in done]))
-        out.print(tables.summary(done), markup=False)
+        out.print(table(COLUMNS, [row.cells() for row in result.classes]))
+        out.print(result.summary(), markup=False)
     else:
-        data(tables.data(done, absent), form)
-    if any(v.errors for v in done):
+        data(result.data(), form)
+    if any(row.errors for row in result.classes):
         raise typer.Exit(Exit.FAILED)
-    if any(v.trouble for v in done):
+    if any(row.trouble for row in result.classes):
         raise typer.Exit(Exit.TIMEOUT)

@@ -7,14 +7,16 @@ import os
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from harness.dist import find
-from harness.errors import Exit
+from harness.errors import Exit, RackspanError
 from harness.progress import Progress
 from harness.tests.commands import rackspan
-from harness.upstream import table
 from harness.upstream.classes import JarClasses, Selection, artifacts, matching, selection
 from harness.upstream.junit import FAILED, PASSED, Outcome, Run, parse
 from harness.upstream.sides import Side
+from harness.upstream.table import Row, Table
 from harness.upstream.verdict import judge
 from harness.upstream.verify import Batch, batches, verify
 
@@ -74,7 +76,8 @@ def test_a_side_that_does_not_end(tmp_path: Path) -> None:
     assert (both.errors, both.trouble) == ([], "stock: no end in 5 s")
     one = judge("L", outcome(a=PASSED), late, {})
     assert one.errors == ["L: on stock it ends, on patched: no end in 5 s"]
-    table.write(tmp_path, [both, one], {"x.Y": "no engine"})
+    rows = [Row.of(both), Row.of(one)]
+    Table(jars={}, classes=rows, left_out={"x.Y": "no engine"}).write(tmp_path)
     assert 'failures="2"' in (tmp_path / "junit.xml").read_text()
     page = (tmp_path / "upstream.md").read_text()
     assert "| L | 1 | 1 | no end in 5 s | 1.0 / 0.0 |" in page and "- not run: x.Y: no engine" in page
@@ -129,6 +132,7 @@ def broken_copy(target: Path, entry: str, old: bytes, new: bytes) -> Path:
 
 
 KERBEROS = "org.apache.kafka.common.security.kerberos.KerberosNameTest"
+KERBEROS_RULE = "org.apache.kafka.common.security.kerberos.KerberosRuleTest"
 
 
 def test_a_broken_class_is_named_and_outcomes_are_remembered(home: Path, tmp_path: Path) -> None:
@@ -148,6 +152,45 @@ def test_a_broken_class_is_named_and_outcomes_are_remembered(home: Path, tmp_pat
     again = rackspan("verify-stock", "KerberosNameTest", "--out", str(tmp_path), home=home, seconds=900)
     assert again.returncode == 0 and again.stdout == good.stdout
     assert "1 of 1" not in again.stderr  # nothing was run
+    carried = rackspan(
+        *("verify-stock", "KerberosNameTest", "KerberosRuleTest", "--carry", str(tmp_path / "upstream.json")),
+        *("--jobs", "2", "--out", str(tmp_path / "more")),
+        home=home,
+        seconds=900,
+    )
+    assert "1 of 2 classes are known from " in carried.stderr
+    assert carried.returncode == 0 and carried.stdout.splitlines()[-1].startswith("2 classes: ")
+    assert [r.name for r in Table.read(tmp_path / "more" / "upstream.json").classes] == [KERBEROS, KERBEROS_RULE]
+
+
+def test_only_what_was_well_on_the_same_jars_is_carried_on(tmp_path: Path) -> None:
+    rows = [
+        Row.of(judge(name, outcome(a=PASSED), outcome(a=state), {})) for name, state in (("G", PASSED), ("B", FAILED))
+    ]
+    before = Table(jars={"stock": "1", "patched": "2"}, classes=rows, left_out={})
+    before.write(tmp_path)
+    again = Table.read(tmp_path / "upstream.json")
+    assert again == before
+    assert [r.name for r in again.carried({"stock": "1", "patched": "2"}, ["G", "B", "X"])] == ["G"]
+    assert again.carried({"stock": "1", "patched": "2"}, ["X"]) == []
+    assert again.carried({"stock": "1", "patched": "3"}, ["G"]) == []
+    (tmp_path / "upstream.json").write_text('{"jars": {}')
+    with pytest.raises(RackspanError, match=r"upstream\.json is no table of upstream's tests") as e:
+        Table.read(tmp_path / "upstream.json")
+    assert e.value.code == Exit.USAGE
+
+
+def test_whatever_happens_no_jvm_stays_and_half_an_outcome_is_not_kept(tmp_path: Path) -> None:
+    tests = artifacts("test", "junit")
+    stock, patched = Side("stock", find("stock"), tests, tmp_path), Side("patched", find("rackspan"), tests, tmp_path)
+    wanted = [Batch((KERBEROS,), 300.0), Batch((KERBEROS_RULE,), 300.0)]
+    stock.keep(KERBEROS_RULE, outcome(a=PASSED))
+    patched.keep(KERBEROS_RULE, outcome(a=PASSED))
+    running = verify(stock, patched, wanted, SELECTION, Progress(), jobs=2)
+    assert next(running).name == KERBEROS_RULE  # while the other one's JVMs have just begun
+    running.close()
+    left = [p for p in Path("/proc").glob("[0-9]*/cmdline") if str(tmp_path).encode() in p.read_bytes()]
+    assert not left and stock.known(KERBEROS) is None and patched.known(KERBEROS) is None
 
 
 def test_no_such_class(home: Path) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from itertools import count
 
 from harness.progress import Progress
 from harness.upstream.classes import JarClasses, Selection
-from harness.upstream.junit import Outcome
+from harness.upstream.junit import Outcome, Run
 from harness.upstream.sides import Side
 from harness.upstream.verdict import Verdict, judge
 
@@ -32,53 +35,92 @@ def batches(names: Sequence[str], jars: JarClasses, selection: Selection) -> lis
 
 
 def verify(
-    stock: Side, patched: Side, wanted: Sequence[Batch], selection: Selection, progress: Progress
+    stock: Side, patched: Side, wanted: Sequence[Batch], selection: Selection, progress: Progress, jobs: int = 1
 ) -> Iterator[Verdict]:
-    """Runs what is not known yet, and yields the verdict of each class as its batch is done."""
-    for number, batch in enumerate(wanted, 1):
+    """Runs what is not known yet, `jobs` batches at a time, and yields the verdict of each class as its batch is done.
+
+    However it ends, no JVM stays.
+    """
+    crew = _Crew(stock, patched, selection, progress)
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            told = (f"{number} of {len(wanted)}" for number in count(1))
+            for done in as_completed([pool.submit(crew.judge, batch, next(told)) for batch in wanted]):
+                yield from done.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            crew.end()
+
+
+class _Crew:
+    """The JVMs of one comparison. Its batches may be worked on in several threads."""
+
+    def __init__(self, stock: Side, patched: Side, selection: Selection, progress: Progress) -> None:
+        self._stock, self._patched = stock, patched
+        self._selection, self._progress = selection, progress
+        self._lock = threading.Lock()
+        self._running: set[Run] = set()
+        self._ended = False
+        self._numbers = count(1)
+
+    def judge(self, batch: Batch, number: str) -> list[Verdict]:
+        """Verdicts of the batch's classes."""
         what = batch.classes[0] if len(batch.classes) == 1 else f"{len(batch.classes)} classes"
-        missing = {s: [n for n in batch.classes if s.known(n) is None] for s in (stock, patched)}
+        sides = (self._stock, self._patched)
+        missing = {s: [n for n in batch.classes if s.known(n) is None] for s in sides}
         fresh: dict[tuple[str, str], Outcome] = {}
         if any(missing.values()):
-            with progress.step(f"{number} of {len(wanted)}: {what}"):
-                fresh = _run(missing, batch.seconds, selection)
-        for name in batch.classes:
-            sides = {s.name: s.known(name) or fresh[s.name, name] for s in (stock, patched)}
-            yield _judge(name, sides, patched, selection, progress)
+            with self._progress.step(f"{number}: {what}"):
+                fresh = self._run(missing, batch.seconds)
+        return [self._judge(n, {s.name: s.known(n) or fresh[s.name, n] for s in sides}) for n in batch.classes]
 
+    def end(self) -> None:
+        """Kills what runs; nothing is started any more."""
+        with self._lock:
+            self._ended = True
+            for run in self._running:
+                run.end()
 
-def _judge(name: str, sides: Mapping[str, Outcome], patched: Side, selection: Selection, progress: Progress) -> Verdict:
-    first = judge(name, sides["stock"], sides["patched"], selection.differs)
-    if not first.broken:
-        return first
-    with progress.step(f"{name} on patched once more: {len(first.broken)} test(s) failed"):
-        again = _run({patched: [name]}, selection.limit(name), selection, keep=False)[patched.name, name]
-    return judge(name, sides["stock"], sides["patched"], selection.differs, again)
+    def _judge(self, name: str, sides: Mapping[str, Outcome]) -> Verdict:
+        differs = self._selection.differs
+        first = judge(name, sides["stock"], sides["patched"], differs)
+        if not first.broken:
+            return first
+        with self._progress.step(f"{name} on patched once more: {len(first.broken)} test(s) failed"):
+            again = self._run({self._patched: [name]}, self._selection.limit(name), keep=False)
+        return judge(name, sides["stock"], sides["patched"], differs, again[self._patched.name, name])
 
-
-def _run(
-    wanted: Mapping[Side, list[str]], seconds: float, selection: Selection, *, keep: bool = True
-) -> dict[tuple[str, str], Outcome]:
-    """Outcomes by (side, class). A class of a batch that did not end well gets a JVM of its own."""
-    found = _together(wanted, seconds)
-    for side, names in wanted.items():
-        for name in names:
-            if len(names) > 1 and found[side.name, name].trouble:
-                found.update(_together({side: [name]}, selection.limit(name)))
-            if keep and not found[side.name, name].trouble:
-                side.keep(name, found[side.name, name])
-    return found
-
-
-def _together(wanted: Mapping[Side, list[str]], seconds: float) -> dict[tuple[str, str], Outcome]:
-    found: dict[tuple[str, str], Outcome] = {}
-    with contextlib.ExitStack() as stack:
-        runs = []
+    def _run(
+        self, wanted: Mapping[Side, list[str]], seconds: float, *, keep: bool = True
+    ) -> dict[tuple[str, str], Outcome]:
+        """Outcomes by (side, class). A class of a batch that did not end well gets a JVM of its own."""
+        found = self._together(wanted, seconds)
         for side, names in wanted.items():
-            if names:
-                run = side.run(names, "once" if len(names) == 1 else "batch")
-                stack.callback(run.end)  # whatever happens here, no JVM stays
-                runs.append((side, run))
-        for side, run in runs:
-            found.update({(side.name, name): outcome for name, outcome in run.outcomes(seconds).items()})
-    return found
+            for name in names:
+                if len(names) > 1 and found[side.name, name].trouble:
+                    found.update(self._together({side: [name]}, self._selection.limit(name)))
+                if keep and not found[side.name, name].trouble:
+                    side.keep(name, found[side.name, name])
+        return found
+
+    def _together(self, wanted: Mapping[Side, list[str]], seconds: float) -> dict[tuple[str, str], Outcome]:
+        found: dict[tuple[str, str], Outcome] = {}
+        with contextlib.ExitStack() as stack:
+            runs = [(side, stack.enter_context(self._started(side, names))) for side, names in wanted.items() if names]
+            for side, run in runs:
+                found.update({(side.name, name): outcome for name, outcome in run.outcomes(seconds).items()})
+        return found
+
+    @contextlib.contextmanager
+    def _started(self, side: Side, names: list[str]) -> Iterator[Run]:
+        with self._lock:
+            if self._ended:
+                raise CancelledError
+            run = side.run(names, str(next(self._numbers)))
+            self._running.add(run)
+        try:
+            yield run
+        finally:
+            run.end()
+            with self._lock:
+                self._running.discard(run)
