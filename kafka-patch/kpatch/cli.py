@@ -105,7 +105,7 @@ def _benchmark(up: upstream.Upstream, args: argparse.Namespace) -> None:
     for libs in (stock, patched):
         if not libs.is_dir():
             raise KpatchError("nothing to measure", f"{libs} is missing", "Run: gradle dist stockDist")
-    print(benchmark.run(stock, patched, args.out, shlex.split(args.options)))
+    print(benchmark.run(stock, patched, args.out, shlex.split(args.options), args.rounds))
 
 
 def _load(_: upstream.Upstream, args: argparse.Namespace) -> None:
@@ -162,6 +162,7 @@ def main(argv: list[str] | None = None) -> int:
     test.add_argument("classes", nargs="*")
     bench = command("benchmark", _benchmark, "run JMH on the official jars and on the patched ones")
     bench.add_argument("--out", type=Path, default=paths.BUILD / "benchmark")
+    bench.add_argument("--rounds", type=int, default=benchmark.ENOUGH, help="how often both sides take their turn")
     bench.add_argument("--options", default="", help="for JMH, as '-f 1 -p replicas=3 LeaderBenchmark'")
     command("load", _load, "compile the load client").add_argument(
         "--jar", type=Path, default=paths.BUILD / "load" / "rackspan-load.jar"

@@ -1,29 +1,46 @@
-"""JMH's results side by side."""
+"""JMH's results of several rounds, side by side."""
 
 import json
 
+import pytest
+
 from kpatch import benchmark
+from kpatch.benchmark import Cell, Round
 
 
-def _row(feature: str, ns: float, memory: float, error: float | str = 1.5) -> dict[str, object]:
-    return {
+def _cell(feature: str, ns: float, memory: float = 500.0) -> Cell:
+    return Cell("LeaderBenchmark.append", 3, feature, ns, memory)
+
+
+def test_a_result_of_jmh_is_read() -> None:
+    row = {
         "benchmark": "io.rackspan.cluster.LeaderBenchmark.append",
-        "params": {"replicas": "3", "feature": feature},
-        "primaryMetric": {"score": ns, "scoreError": error},
-        "secondaryMetrics": {"gc.alloc.rate.norm": {"score": memory, "scoreError": error}},
+        "params": {"replicas": "3", "feature": "off"},
+        "primaryMetric": {"score": 1000.0, "scoreError": "NaN"},
+        "secondaryMetrics": {"gc.alloc.rate.norm": {"score": 500.0, "scoreError": "NaN"}},
     }
+    assert benchmark.parse(json.dumps([row])) == [_cell("off", 1000.0)]
 
 
-def test_each_cell_stands_beside_stock() -> None:
-    stock = benchmark.parse(json.dumps([_row("off", 1000.0, 500.0)]))
-    patched = benchmark.parse(json.dumps([_row("off", 1010.0, 500.0), _row("on", 1100.0, 504.0, "NaN")]))
-    assert benchmark.table(stock, patched).splitlines()[2:] == [
-        "| LeaderBenchmark.append | 3 | stock | 1000.0 ± 1.5 | 500.0 ± 1.5 | 1.00 | +0.0 |",
-        "| LeaderBenchmark.append | 3 | patched, off | 1010.0 ± 1.5 | 500.0 ± 1.5 | 1.01 | +0.0 |",
-        "| LeaderBenchmark.append | 3 | patched, on | 1100.0 | 504.0 | 1.10 | +4.0 |",
+def test_each_cell_stands_beside_stock_of_its_own_round() -> None:
+    rounds = [
+        Round([_cell("off", 1000.0 * n)], [_cell("off", 1010.0 * n), _cell("on", (1100 + n) * n, 504.0)])
+        for n in (1, 3, 2, 5, 4, 6)  # the machine gets slower and faster; what is compared is of one round
+    ]
+    assert benchmark.table(rounds).splitlines()[2:] == [
+        "| LeaderBenchmark.append | 3 | stock | 3500.0 | 500.0 | | | | |",
+        "| LeaderBenchmark.append | 3 | patched, off | 3535.0 | 500.0 | 1.010 | 1.010 to 1.010 | 1.02: met | +0.0 |",
+        "| LeaderBenchmark.append | 3 | patched, on | 3862.0 | 504.0 | 1.103 | 1.101 to 1.106 | 1.15: met | +4.0 |",
     ]
 
 
+@pytest.mark.parametrize(
+    ("ratios", "told"),
+    [([1.0] * 5, "not enough runs"), ([1.0] * 6, "met"), ([1.0] * 5 + [1.2], "not shown"), ([1.2] * 6, "missed")],
+)
+def test_a_bound_is_met_if_every_round_is_within_it(ratios: list[float], told: str) -> None:
+    assert benchmark.verdict(ratios, 1.15) == told
+
+
 def test_what_was_not_measured_on_stock_has_no_row() -> None:
-    patched = benchmark.parse(json.dumps([_row("on", 1100.0, 504.0)]))
-    assert len(benchmark.table([], patched).splitlines()) == 2
+    assert len(benchmark.table([Round([], [_cell("on", 1100.0)])]).splitlines()) == 2

@@ -31,9 +31,9 @@ import java.util.stream.IntStream;
  * `off`: as on stock. `on`: two racks are asked for. `waiting`: besides, a request with acks=min.insync.replicas waits.
  */
 @State(Scope.Benchmark)
-@Fork(3)
-@Warmup(iterations = 3, time = 2)
-@Measurement(iterations = 5, time = 2)
+@Fork(1)
+@Warmup(iterations = 2, time = 1)
+@Measurement(iterations = 3, time = 1)
 public class LeaderBenchmark {
 
     @Param({"3", "5", "9"})

@@ -32,9 +32,9 @@ import java.util.stream.IntStream;
 
 /** A metadata response of fifty topics of ten partitions, from the cache to the bytes. `on`: brokers tell what topics ask to be in sync. */
 @State(Scope.Benchmark)
-@Fork(3)
-@Warmup(iterations = 3, time = 2)
-@Measurement(iterations = 5, time = 2)
+@Fork(1)
+@Warmup(iterations = 2, time = 1)
+@Measurement(iterations = 3, time = 1)
 public class MetadataBenchmark {
 
     @Param({"3", "5", "9"})

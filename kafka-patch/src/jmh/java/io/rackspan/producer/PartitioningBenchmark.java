@@ -21,9 +21,9 @@ import java.util.stream.IntStream;
 
 /** A record without a key finds its partition among twelve. `on`: only partitions come into question that have enough in sync, one of them has not. */
 @State(Scope.Benchmark)
-@Fork(3)
-@Warmup(iterations = 3, time = 2)
-@Measurement(iterations = 5, time = 2)
+@Fork(1)
+@Warmup(iterations = 2, time = 1)
+@Measurement(iterations = 3, time = 1)
 public class PartitioningBenchmark {
 
     @Param({"3", "5", "9"})
