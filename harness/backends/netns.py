@@ -182,7 +182,7 @@ class NetnsBackend(Backend):
             raise environment_error(
                 "cannot make the network of the hosts",
                 seen=str(e),
-                do="see `rackspan doctor`, or use the back end local",
+                do="install what is missing (`rackspan doctor` names it), or use the back end local",
             ) from None
         wait_applied(self.folder)
 

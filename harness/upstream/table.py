@@ -43,7 +43,7 @@ class Row(BaseModel):
 
     model_config = ConfigDict(populate_by_name=True)
 
-    name: str = Field(alias="class")
+    name: str = Field(validation_alias="class", serialization_alias="class")
     stock: Count
     patched: Count
     errors: list[str]

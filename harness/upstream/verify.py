@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from itertools import count
@@ -36,7 +36,7 @@ def batches(names: Sequence[str], jars: JarClasses, selection: Selection) -> lis
 
 def verify(
     stock: Side, patched: Side, wanted: Sequence[Batch], selection: Selection, progress: Progress, jobs: int = 1
-) -> Iterator[Verdict]:
+) -> Generator[Verdict]:
     """Runs what is not known yet, `jobs` batches at a time, and yields the verdict of each class as its batch is done.
 
     However it ends, no JVM stays.
