@@ -116,16 +116,17 @@ class KafkaCluster:
     def running(
         cls, spec: ClusterSpec, *, seconds: float = READY_SECONDS, progress: Progress | None = None
     ) -> Iterator[KafkaCluster]:
-        """A cluster for the time of a `with` block; an older one of the same name is removed first, this one after
-        it.
+        """A cluster for the time of a `with` block; an older one of the same name is removed first, this one after it.
+
+        Raises RackspanError, also while another process is in such a block of the same name.
         """
-        remove(spec.name)
-        cluster = None
-        try:
-            cluster = cls.up(spec, seconds=seconds, progress=progress, tied=True)
-            yield cluster
-        finally:
+        life = _locks() / f"{spec.name}.run"
+        with locked(life, busy=f"cluster {spec.name!r} belongs to a run that goes on"):
             remove(spec.name)
+            try:
+                yield cls.up(spec, seconds=seconds, progress=progress, tied=True)
+            finally:
+                remove(spec.name)
 
     def down(self, *, keep_data: bool = False) -> None:
         """Ends the cluster. With `keep_data` nodes stop in order and the folder stays for the next `up`."""
@@ -456,7 +457,7 @@ class KafkaCluster:
 
     @staticmethod
     def _alone(name: str) -> contextlib.AbstractContextManager[None]:
-        return locked(clusters_folder().parent / "locks" / name, busy=f"cluster {name!r} is busy")
+        return locked(_locks() / name, busy=f"cluster {name!r} is busy")
 
     @contextlib.contextmanager
     def _erased_if_interrupted(self) -> Iterator[None]:
@@ -481,6 +482,11 @@ class KafkaCluster:
             shutil.rmtree(folder)
         if state is not None:
             release_block(folder, state.block)
+
+
+def _locks() -> Path:
+    """What processes hold while they work on a cluster."""
+    return clusters_folder().parent / "locks"
 
 
 def _claim(folder: Path, spec: ClusterSpec) -> int:

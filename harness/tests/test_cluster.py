@@ -183,6 +183,13 @@ def test_two_clusters_side_by_side(cluster: KafkaCluster) -> None:
         stopped = rackspan("kill", "a1", "--cluster", "beside", home=home)
         assert stopped.returncode == 0
         assert other.node_states(["a1"]) == {"a1": "stopped"}
+        with (
+            pytest.raises(RackspanError, match="cluster 'beside' belongs to a run that goes on") as e,
+            KafkaCluster.running(small("beside")),
+        ):
+            pass
+        assert e.value.seen == f"process {os.getpid()} is at work on it"
+        assert other.node_states(["a1"]) == {"a1": "stopped"}, "what a run uses was taken away from it"
         assert cluster.status().health == "healthy"
     assert_nothing_left(other)
     assert cluster.status().health == "healthy"
