@@ -57,6 +57,10 @@ def run(stock: Path, patched: Path, out: Path, options: list[str], rounds: int) 
 
     In every other round the patched jars come first. `options` go to JMH, as a pattern of names. Raises KpatchError.
     """
+    if rounds < 1:
+        raise KpatchError(
+            "nothing to measure", f"{rounds} rounds are asked for", f"Ask for one, or {ENOUGH} for a verdict"
+        )
     tests = [a.file for a in (*upstream.artifacts("test"), *upstream.artifacts("junit"), *upstream.artifacts("jmh"))]
     classes = out / "classes"
     shutil.rmtree(classes, ignore_errors=True)

@@ -1,11 +1,13 @@
 """JMH's results of several rounds, side by side."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from kpatch import benchmark
 from kpatch.benchmark import Cell, Round
+from kpatch.errors import KpatchError
 
 
 def _cell(feature: str, ns: float, memory: float = 500.0) -> Cell:
@@ -44,3 +46,9 @@ def test_a_bound_is_met_if_every_round_is_within_it(ratios: list[float], told: s
 
 def test_what_was_not_measured_on_stock_has_no_row() -> None:
     assert len(benchmark.table([Round([], [_cell("on", 1100.0)])]).splitlines()) == 2
+
+
+def test_no_round_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(KpatchError, match="nothing to measure") as e:
+        benchmark.run(tmp_path, tmp_path, tmp_path, [], 0)
+    assert "0 rounds are asked for" in str(e.value)
