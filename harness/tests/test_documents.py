@@ -37,7 +37,6 @@ ELSEWHERE = {
     "./rackspan run": "main job",
     "./rackspan verify-stock": "upstream tests",
     "./rackspan verify-base": "other bases",
-    "gradle benchmark": "kafka-patch/README.md has a round of it that is over soon",
     "gradle testPatch": "JUnit tests of the patches",
     "python -m pytest spark_analysis": "analysis",
     "python -m spark_analysis report runs/*-outage runs/*-bench-two-racks --out build/report": "main job, on its runs",
