@@ -32,7 +32,7 @@ def test_each_cell_stands_beside_stock_of_its_own_round() -> None:
     assert benchmark.table(rounds).splitlines()[2:] == [
         "| LeaderBenchmark.append | 3 | stock | 3500.0 | 500.0 | | | | |",
         "| LeaderBenchmark.append | 3 | patched, off | 3535.0 | 500.0 | 1.010 | 1.010 to 1.010 | 1.02: met | +0.0 |",
-        "| LeaderBenchmark.append | 3 | patched, on | 3862.0 | 504.0 | 1.103 | 1.101 to 1.106 | 1.15: met | +4.0 |",
+        "| LeaderBenchmark.append | 3 | patched, on | 3862.5 | 504.0 | 1.103 | 1.101 to 1.106 | 1.15: met | +4.0 |",
     ]
 
 
