@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
-import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.crew import Crew
 from harness.errors import RackspanError
 from harness.home import project_root
 from harness.progress import Progress, Seen
@@ -50,40 +50,26 @@ def run(stages: Sequence[Stage], logs: Path, progress: Progress, jobs: int = 1) 
     A stage without counts is one test; one that ends badly without a failed test of its own has one failure.
     """
     logs.mkdir(parents=True, exist_ok=True)
-    running = _Running()
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            done = [pool.submit(_tallied, stage, logs, progress, running) for stage in stages]
-            return sum((future.result() for future in done), Tally())
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            running.end()
-            raise
+    running = Crew(subprocess.Popen[str].terminate)  # each ends its own clusters before it ends
+    with running.threads(jobs) as pool:
+        done = [pool.submit(_tallied, stage, logs, progress, running) for stage in stages]
+        return sum((future.result() for future in done), Tally())
 
 
-class _Running:
-    """The programs that run now, so that an interrupt ends them all; each ends its own clusters before it ends."""
+@contextlib.contextmanager
+def _program(command: Sequence[str], running: Crew[subprocess.Popen[str]]) -> Iterator[subprocess.Popen[str]]:
+    def start() -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            command,
+            cwd=project_root(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+        )
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.ended = False
-        self._programs: set[subprocess.Popen[str]] = set()
-
-    @contextlib.contextmanager
-    def program(self, command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
-        with self._lock:
-            if self.ended:
-                raise CancelledError
-            process = subprocess.Popen(
-                command,
-                cwd=project_root(),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL,
-                text=True,
-                errors="replace",
-            )
-            self._programs.add(process)
+    with running.member(start) as process:
         try:
             yield process
         except BaseException:
@@ -91,17 +77,9 @@ class _Running:
             raise
         finally:
             process.wait()
-            with self._lock:
-                self._programs.discard(process)
-
-    def end(self) -> None:
-        with self._lock:
-            self.ended = True
-            for process in self._programs:
-                process.terminate()
 
 
-def _tallied(stage: Stage, logs: Path, progress: Progress, running: _Running) -> Tally:
+def _tallied(stage: Stage, logs: Path, progress: Progress, running: Crew[subprocess.Popen[str]]) -> Tally:
     begin = time.time()
     log = logs / f"{stage.name.replace(' ', '-')}.log"
     failure = None
@@ -124,8 +102,8 @@ def _tallied(stage: Stage, logs: Path, progress: Progress, running: _Running) ->
     return counted
 
 
-def _execute(stage: Stage, log: Path, seen: Seen, running: _Running) -> None:
-    with log.open("w") as out, running.program(stage.command) as process:
+def _execute(stage: Stage, log: Path, seen: Seen, running: Crew[subprocess.Popen[str]]) -> None:
+    with log.open("w") as out, _program(stage.command, running) as process:
         assert process.stdout is not None
         for line in process.stdout:
             out.write(line)

@@ -78,13 +78,12 @@ def verify_stock(
     known = {row.name for row in result.classes}
     with locked(store / "lock", busy="upstream's tests run already"):
         wanted = batches([n for n in names if n not in known], jars, chosen)
-        for verdict in verify(left, right, wanted, chosen, progress, jobs):
-            if not (verdict.stock.tests or verdict.patched.tests or verdict.trouble):
-                continue  # a base of other classes
-            row = Row.of(verdict)
-            result.classes = sorted([*result.classes, row], key=lambda r: r.name)
+        for verdicts in verify(left, right, wanted, chosen, progress, jobs):
+            # Without any test it is a base of other classes.
+            found = [Row.of(v) for v in verdicts if v.stock.tests or v.patched.tests or v.trouble]
+            result.classes = sorted([*result.classes, *found], key=lambda r: r.name)
             result.write(to or store)  # so far: it may be broken off
-            for line in [*row.errors, *([row.trouble] if row.trouble else [])]:
+            for line in [line for row in found for line in (*row.errors, row.trouble) if line]:
                 err.print(f"  {line}", markup=False)
     if not result.classes:
         raise RackspanError(

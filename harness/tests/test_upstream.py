@@ -187,7 +187,7 @@ def test_whatever_happens_no_jvm_stays_and_half_an_outcome_is_not_kept(tmp_path:
     stock.keep(KERBEROS_RULE, outcome(a=PASSED))
     patched.keep(KERBEROS_RULE, outcome(a=PASSED))
     running = verify(stock, patched, wanted, SELECTION, Progress(), jobs=2)
-    assert next(running).name == KERBEROS_RULE  # while the other one's JVMs have just begun
+    assert [v.name for v in next(running)] == [KERBEROS_RULE]  # while the other one's JVMs have just begun
     running.close()
     left = [p for p in Path("/proc").glob("[0-9]*/cmdline") if str(tmp_path).encode() in p.read_bytes()]
     assert not left and stock.known(KERBEROS) is None and patched.known(KERBEROS) is None
@@ -214,7 +214,7 @@ def test_known_outcomes_are_not_run_again(tmp_path: Path) -> None:
     patched.keep("x.NoSuchClass", outcome(a=FAILED))
     wanted = [Batch(("x.NoSuchClass",), 60.0)]
     listed = Selection((), {"default": 60.0}, {}, {"x.NoSuchClass.a": "why"})
-    (verdict,) = verify(stock, patched, wanted, listed, Progress())
+    ((verdict,),) = verify(stock, patched, wanted, listed, Progress())
     assert verdict.known == ("a",) and not verdict.errors
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass
 from itertools import count
 
+from harness.crew import Crew
 from harness.progress import Progress
 from harness.upstream.classes import JarClasses, Selection
 from harness.upstream.junit import Outcome, Run
@@ -36,31 +36,25 @@ def batches(names: Sequence[str], jars: JarClasses, selection: Selection) -> lis
 
 def verify(
     stock: Side, patched: Side, wanted: Sequence[Batch], selection: Selection, progress: Progress, jobs: int = 1
-) -> Generator[Verdict]:
-    """Runs what is not known yet, `jobs` batches at a time, and yields the verdict of each class as its batch is done.
+) -> Generator[list[Verdict]]:
+    """Runs what is not known yet, `jobs` batches at a time, and yields the verdicts of each batch as it is done.
 
     However it ends, no JVM stays.
     """
-    crew = _Crew(stock, patched, selection, progress)
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            told = (f"{number} of {len(wanted)}" for number in count(1))
-            for done in as_completed([pool.submit(crew.judge, batch, next(told)) for batch in wanted]):
-                yield from done.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-            crew.end()
+    work = _Work(stock, patched, selection, progress)
+    with work.running.threads(jobs) as pool:
+        told = (f"{number} of {len(wanted)}" for number in count(1))
+        for done in as_completed([pool.submit(work.judge, batch, next(told)) for batch in wanted]):
+            yield done.result()
 
 
-class _Crew:
-    """The JVMs of one comparison. Its batches may be worked on in several threads."""
+class _Work:
+    """What one comparison does, and its JVMs. Its batches may be worked on in several threads."""
 
     def __init__(self, stock: Side, patched: Side, selection: Selection, progress: Progress) -> None:
         self._stock, self._patched = stock, patched
         self._selection, self._progress = selection, progress
-        self._lock = threading.Lock()
-        self._running: set[Run] = set()
-        self._ended = False
+        self.running = Crew(Run.end)
         self._numbers = count(1)
 
     def judge(self, batch: Batch, number: str) -> list[Verdict]:
@@ -73,13 +67,6 @@ class _Crew:
             with self._progress.step(f"{number}: {what}"):
                 fresh = self._run(missing, batch.seconds)
         return [self._judge(n, {s.name: s.known(n) or fresh[s.name, n] for s in sides}) for n in batch.classes]
-
-    def end(self) -> None:
-        """Kills what runs; nothing is started any more."""
-        with self._lock:
-            self._ended = True
-            for run in self._running:
-                run.end()
 
     def _judge(self, name: str, sides: Mapping[str, Outcome]) -> Verdict:
         differs = self._selection.differs
@@ -113,14 +100,8 @@ class _Crew:
 
     @contextlib.contextmanager
     def _started(self, side: Side, names: list[str]) -> Iterator[Run]:
-        with self._lock:
-            if self._ended:
-                raise CancelledError
-            run = side.run(names, str(next(self._numbers)))
-            self._running.add(run)
-        try:
-            yield run
-        finally:
-            run.end()
-            with self._lock:
-                self._running.discard(run)
+        with self.running.member(lambda: side.run(names, str(next(self._numbers)))) as run:
+            try:
+                yield run
+            finally:
+                run.end()

@@ -41,12 +41,10 @@ def tallied(inside: DataFrame, *, exact: bool) -> DataFrame:
         (latency_us.cast("double") if exact else bucket(latency_us)).alias("latency"),
         (lag_us.cast("double") if exact else bucket(lag_us)).alias("lag"),
     )
-    keys = ["block", "part", "failed", "cause", "latency", "quarter", "lag"]
-    of_latency, of_lag = (["block", "part", "failed", "cause", "latency"], ["block", "part", "quarter", "lag"])
-    sets = [[F.col(name) for name in one] for one in (of_latency, of_lag)]
+    sets = [["block", "part", "failed", "cause", "latency"], ["block", "part", "quarter", "lag"]]
     is_lag = F.grouping("latency") == 1
     return (
-        told.groupingSets(sets, *keys)
+        told.groupingSets(sets, *dict.fromkeys(sets[0] + sets[1]))
         .agg(F.count("*").alias("records"), F.max("latency_us").alias("max_us"), is_lag.alias("is_lag"))
         .select(
             F.when(F.col("is_lag"), SEND_LAG).otherwise(LATENCY).alias("measure"),

@@ -1,0 +1,51 @@
+"""What several threads have started, so that an end of the whole ends all of it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Crew(Generic[T]):
+    """Members that run now. `end` is how one of them is ended; whoever started it waits for it."""
+
+    def __init__(self, end: Callable[[T], None]) -> None:
+        self._end = end
+        self._lock = threading.Lock()
+        self._members: set[T] = set()
+        self.ended = False
+
+    @contextlib.contextmanager
+    def threads(self, jobs: int) -> Iterator[ThreadPoolExecutor]:
+        """So many threads; when the block is left, however, what waits is not begun and what runs is ended."""
+        with ThreadPoolExecutor(jobs) as pool:
+            try:
+                yield pool
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+                self._end_all()
+
+    @contextlib.contextmanager
+    def member(self, start: Callable[[], T]) -> Iterator[T]:
+        """Starts a member, which is one for the time of the block. Raises CancelledError when the whole has ended."""
+        with self._lock:
+            if self.ended:
+                raise CancelledError
+            found = start()
+            self._members.add(found)
+        try:
+            yield found
+        finally:
+            with self._lock:
+                self._members.discard(found)
+
+    def _end_all(self) -> None:
+        with self._lock:
+            self.ended = True
+            for member in self._members:
+                self._end(member)
