@@ -53,6 +53,10 @@ ALLOWED = (
         r"Failed to load metadata from \S+ with epoch \d+ due to (Coordinator loader is closed|Stopped loading)",
         "all brokers stop together: one that is ending is given the coordinators of those that ended before",
     ),
+    Allowed(
+        r"Execution of UpdateImage\(.*\) failed due to EventProcessor is closed\.",
+        "a coordinator that is ending is given one more image, and has no thread left to read it",
+    ),
 )
 
 _numbers = count(1)

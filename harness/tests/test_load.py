@@ -240,7 +240,7 @@ def test_counts_stand_for_the_records_due_in_their_window(broker: Broker, tmp_pa
         running.wait_line("second", 20, len(running.lines) + 1)
         ended = running.end()
         running.set_rate(1000)
-        running.wait_line("second", 20, len(running.lines))
+        running.wait_line("second", 20, len(running.lines) + 1)  # a whole second: the sender has the rate by then
         running.begin("8/fault")
         running.wait_line("second", 20, len(running.lines) + 1)
         broker.pause()
