@@ -46,6 +46,7 @@ public class LeaderBenchmark {
     private Partition partition;
     private Replica follower;
     private MemoryRecords records;
+    private long end;
 
     /** A log of its own for each iteration: appends fill the disk. */
     @Setup(Level.Iteration)
@@ -59,6 +60,9 @@ public class LeaderBenchmark {
         follower = partition.getReplica(2).get();
         records = MemoryRecords.withRecords(Compression.NONE, new SimpleRecord("v".getBytes()));
         broker.everyoneFetches();
+        end = 1;
+        for (int i = 0; i < 2; i++)
+            broker.produce(1);
         if (feature.equals("waiting") && broker.produce(-2).isDone())
             throw new IllegalStateException("the request was to wait");
     }
@@ -75,8 +79,16 @@ public class LeaderBenchmark {
         return partition.appendRecordsToLeader(records, AppendOrigin.CLIENT, -1, RequestLocal.noCaching(), VerificationGuard.SENTINEL, (short) -1);
     }
 
+    /** As when a fetch has found nothing for a while. */
     @Benchmark
     public void fetchState() {
         partition.updateFollowerFetchState(follower, new LogOffsetMetadata(0), 0, 1, 0, 1);
+    }
+
+    /** Forth and back, so that nothing that waits has what it waits for, nor moves the high watermark: others are behind. */
+    @Benchmark
+    public void fetchMoved() {
+        end = 3 - end;
+        partition.updateFollowerFetchState(follower, new LogOffsetMetadata(end), 0, 1, 3, 1);
     }
 }

@@ -93,6 +93,44 @@ final class AckQuorumTest {
         assertFalse(quorum.moved(followers.get(2), again, 2, 1));
     }
 
+    @Test
+    void aReportThatMovesNothingIsNeededUntilAllAreCountedAndWoken() {
+        quorum.await();
+        assertFalse(quorum.isSettled(ALL, 2, 1), "nothing was counted yet");
+        fetch(2, 2, ALL, 2, 1);
+        assertTrue(quorum.isSettled(ALL, 2, 1));
+        assertFalse(quorum.isSettled(ALL, 3, 1));
+        assertFalse(quorum.isSettled(ALL, 2, 2));
+        assertFalse(quorum.isSettled(committed(1, 2, 3), 2, 1), "another state, however alike");
+        report(2, 3);
+        assertFalse(quorum.reached(3, ALL, 3, 1));
+        assertFalse(quorum.isSettled(ALL, 2, 1), "as it was asked for three replicas in between, a look may have found what nobody was woken for");
+        assertTrue(fetch(2, 3, ALL, 2, 1));
+        assertTrue(quorum.isSettled(ALL, 2, 1));
+        racks = BrokerRacks.of(Map.of(1, "a", 2, "c", 3, "b"));
+        assertTrue(quorum.isSettled(ALL, 2, 1), "racks are not asked for");
+        fetch(2, 3, ALL, 2, 2);
+        racks = BrokerRacks.of(Map.of(1, "a", 2, "a", 3, "b"));
+        assertFalse(quorum.isSettled(ALL, 2, 2));
+        quorum.startEpoch(followers.values());
+        PartitionState after = committed(1, 2, 3);
+        assertFalse(fetch(3, 4, after, 3, 1), "broker 2 is not heard of in this epoch");
+        assertFalse(quorum.isSettled(after, 3, 1), "so its report counts, even of the log end from before");
+        assertTrue(fetch(2, 3, after, 3, 1));
+        assertTrue(quorum.isSettled(after, 3, 1));
+        quorum.endTerm();
+        assertFalse(quorum.isSettled(after, 3, 1));
+    }
+
+    @Test
+    void theFirstToWaitFindsNothingSettled() {
+        AckQuorum.Waiter first = quorum.await();
+        fetch(2, 2, ALL, 2, 1);
+        first.release();
+        quorum.await();
+        assertFalse(quorum.isSettled(ALL, 2, 1), "reports were not noted while nobody waited");
+    }
+
     /** As after an unclean restart: who waits for a record written twice may need the lower offset. */
     @Test
     void aFollowerThatFallsBackIsHeardWhenItAdvancesAgain() {

@@ -29,7 +29,7 @@ import java.util.function.Supplier;
  *
  * <p>Counted are replicas that the controller has in the ISR and that this leader does not propose to remove, with the log end
  * they reported in the current leader epoch. The count is kept only while someone waits; otherwise a report of a follower
- * costs one volatile read. It starts afresh whenever one of the things that it rests on is another one than before, which is
+ * costs one volatile read, and one that moves nothing a few. It starts afresh whenever one of the things that it rests on is another one than before, which is
  * told by their identity.
  *
  * <p>Thread-safe, with a lock that is held for a few comparisons and under which no other lock is taken. Methods that
@@ -52,6 +52,9 @@ public final class AckQuorum {
     private final Map<Replica, ReplicaState> unconfirmed = new IdentityHashMap<>();
     private View view;
     private long signalled = QuorumOffset.NONE;
+
+    /** The view, if all were woken for its offset and it counts every follower that it knows; read without the lock. */
+    private volatile View settled;
 
     private volatile int waiting = 0;
     private volatile Object term;
@@ -96,7 +99,7 @@ public final class AckQuorum {
     /** Begin to wait. To be called before the append: no term that the record was not appended in may be taken for the waiter's. */
     public synchronized Waiter await() {
         if (waiting == 0)
-            view = null;
+            forget();
         waiting++;
         return new Waiter(this, term);
     }
@@ -115,7 +118,7 @@ public final class AckQuorum {
     public synchronized void startTerm() {
         term = new Object();
         acknowledged = 0;
-        view = null;
+        forget();
         unconfirmed.clear();
     }
 
@@ -124,7 +127,7 @@ public final class AckQuorum {
      * followers truncate: they count again when they fetch in this epoch.
      */
     public synchronized void startEpoch(Collection<Replica> replicas) {
-        view = null;
+        forget();
         unconfirmed.clear();
         replicas.forEach(replica -> unconfirmed.put(replica, replica.stateSnapshot()));
     }
@@ -132,7 +135,7 @@ public final class AckQuorum {
     /** This broker is the leader no more. */
     public synchronized void endTerm() {
         term = null;
-        view = null;
+        forget();
         unconfirmed.clear();
     }
 
@@ -141,21 +144,32 @@ public final class AckQuorum {
         return waiter.begun != null && waiter.begun == term;
     }
 
+    /**
+     * True if the report of a follower whose log end is where it was need not be told to {@link #moved}: the count rests on
+     * these very things, and nobody is left to be woken. Takes no lock, so that what it is given may be of different moments:
+     * whatever changes them besides reports has the waiters looked at anyway.
+     */
+    public boolean isSettled(PartitionState state, int minReplicas, int minRacks) {
+        return isCurrent(settled, state, minReplicas, minRacks);
+    }
+
     /** A follower has reported. Returns true if waiters may have what they wait for now. */
     public synchronized boolean moved(Replica follower, PartitionState state, int minReplicas, int minRacks) {
-        if (isCurrent(state, minReplicas, minRacks))
+        if (isCurrent(view, state, minReplicas, minRacks))
             view.quorum.moved(follower, end(follower));
         else
             rebuild(state, minReplicas, minRacks);
         long now = view.quorum.offset();
         boolean advanced = now > signalled;
         signalled = now;
+        if (settled != view && unconfirmed.isEmpty())
+            settled = view;
         return advanced;
     }
 
     /** True if enough replicas in enough racks hold everything below this offset. */
     public synchronized boolean reached(long offset, PartitionState state, int minReplicas, int minRacks) {
-        if (!isCurrent(state, minReplicas, minRacks))
+        if (!isCurrent(view, state, minReplicas, minRacks))
             rebuild(state, minReplicas, minRacks);
         return view.quorum.offset() >= offset;
     }
@@ -196,13 +210,18 @@ public final class AckQuorum {
             LOG.warn("{} Refused {} {} since the last such line.", text, refused, what);
     }
 
-    private boolean isCurrent(PartitionState state, int minReplicas, int minRacks) {
-        View v = view;
+    private void forget() {
+        view = null;
+        settled = null;
+    }
+
+    private boolean isCurrent(View v, PartitionState state, int minReplicas, int minRacks) {
         return v != null && v.state == state && v.minReplicas == minReplicas && v.minRacks == minRacks &&
             (minRacks <= 1 || v.racks == racks.get());
     }
 
     private void rebuild(PartitionState state, int minReplicas, int minRacks) {
+        settled = null;
         BrokerRacks where = minRacks > 1 ? racks.get() : BrokerRacks.EMPTY;
         Collection<Integer> isr = state.isr();
         QuorumOffset quorum = new QuorumOffset(isr.size(), minReplicas, minRacks);
