@@ -66,14 +66,14 @@ def test_every_kind_of_campaign_is_there() -> None:
     }
 
 
-def test_near_and_far_racks_take_less_than_fifty_minutes() -> None:
+def test_near_and_far_racks_take_less_than_an_hour() -> None:
     seconds = 0.0
     for part in campaign.load("near-far").parts:
         assert isinstance(part, Workload)
         fault = 0.0 if part.fault is None else part.blocks.settle + part.fault.seconds + part.fault.recover + 5
         block = part.blocks.settle + part.blocks.seconds + 0.6 + fault  # and what steering it takes
         seconds += 35 + part.blocks.warmup + part.blocks.rounds * len(part.modes) * block  # and bringing a cluster up
-    assert 20 * 60 < seconds < 50 * 60
+    assert 20 * 60 < seconds < 60 * 60
 
 
 def test_a_part_changes_what_it_names_and_nothing_else(tmp_path: Path) -> None:

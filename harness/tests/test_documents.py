@@ -34,6 +34,7 @@ ELSEWHERE = {
     "gradle stockDist": "before the stages",
     "gradle checkPatches": "before the stages",
     "gradle checkChanges": "before the stages",
+    "gradle benchmark": "test_documents runs it with fewer rounds, from kafka-patch/README.md",
     "./rackspan run": "main job",
     "./rackspan verify-stock": "upstream tests",
     "./rackspan verify-base": "other bases",
