@@ -76,23 +76,26 @@ def blocks(spark: SparkSession, runs: list[Run]) -> DataFrame:
 
     ``part`` tells parts of a block apart, such as before and during a fault; empty where there are none.
     """
+    return spark.createDataFrame([row for run in runs for row in finished_blocks(run)], BLOCKS)
+
+
+def finished_blocks(run: Run) -> list[dict[str, Any]]:
+    """The same rows of one run, in the order in which the blocks ended."""
     rows = []
-    for run in runs:
-        begun: dict[tuple[str, int, str], dict[str, Any]] = {}
-        for event in run.events:
-            if (event["kind"], event["name"]) != ("phase", "block"):
-                continue
-            data = event["data"]
-            part = data.get("part", "")
-            key = (data["producer"], data["block"], part)
-            if event["state"] == "begin":
-                begun[key] = event
-            elif key in begun:
-                window = (begun.pop(key)["t_ns"], event["t_ns"])
-                named = (data["producer"], data["mode"], data["role"], data["block"], data["pair"])
-                told = (data.get(name) for name in ("steal", "isr", "rtt_off", "stalls", "void"))
-                rows.append((run.id, *named, *window, data.get("cpu_busy"), part, *told))
-    return spark.createDataFrame(rows, BLOCKS)
+    begun: dict[tuple[str, int, str], dict[str, Any]] = {}
+    for event in run.events:
+        if (event["kind"], event["name"]) != ("phase", "block"):
+            continue
+        data = {"run": run.id, "part": "", **event["data"]}
+        key = (data["producer"], data["block"], data["part"])
+        if event["state"] == "begin":
+            begun[key] = event
+        elif key in begun:
+            data |= {"begin_ns": begun.pop(key)["t_ns"], "end_ns": event["t_ns"]}
+            # Older runs lack some of the columns, none lacks these.
+            named = {name: data[name] for name in ("producer", "mode", "role", "block", "pair")}
+            rows.append({name: data.get(name) for name in BLOCKS.names} | named)
+    return rows
 
 
 def read_table(spark: SparkSession, path: Path, name: str) -> DataFrame:

@@ -12,13 +12,14 @@ from pyspark.sql import functions as F
 
 from spark_analysis import bootstrap, counts, histograms
 from spark_analysis.counts import RECORDS, VALUE
-from spark_analysis.ingest import Run, blocks, read_table
-from spark_analysis.report import knee, verdicts
+from spark_analysis.ingest import Run, blocks, finished_blocks, read_table
+from spark_analysis.report import knee, times, verdicts
 from spark_analysis.report.comparison import compared, noises, shifts
 from spark_analysis.report.oracle import against_oracle
 from spark_analysis.report.outage import Section, rows
 from spark_analysis.report.rounds import Rounds, Side, per_round
 from spark_analysis.transforms import bench, end_to_end, latency
+from spark_analysis.transforms.clock import CLOCK_SEEN
 
 QUIET, FAULT = "quiet", "fault"
 # So many records and every microsecond is a value of its own; beyond, values are buckets of 0.4 %.
@@ -51,11 +52,12 @@ def section(spark: SparkSession, run: Run) -> Section | None:
     few = run.folder.rows["acks"] <= EXACT_UP_TO
     if few:
         inside = inside.cache()
-    known = rows(windows.orderBy("block", "begin_ns"))
+    known = sorted(finished_blocks(run), key=lambda b: (b["block"], b["begin_ns"]))
     kept = histograms.of(run.folder.path)
-    counted, lags = (
-        _tallied(inside, exact=few) if kept is None else (histograms.latencies(kept), histograms.send_lag(kept))
-    )
+    if kept is None:
+        counted, lags = _tallied(run, known, inside, exact=few)
+    else:
+        counted, lags = histograms.latencies(kept), histograms.send_lag(kept)
     found = _judge_blocks(known, counts.send_lags(lags), spec)
     if not found:
         return None
@@ -140,11 +142,18 @@ def _end_to_end(
     }
 
 
-def _tallied(inside: DataFrame, *, exact: bool) -> tuple[pa.Table, pa.Table]:
-    """Counts of latencies, as histograms.latencies gives them, and of send lags with their quarters."""
+def _tallied(run: Run, known: list[dict[str, Any]], inside: DataFrame, *, exact: bool) -> tuple[pa.Table, pa.Table]:
+    """Counts of latencies, as histograms.latencies gives them, and of send lags with their quarters. Raises
+    AnalysisError if the records' times cannot be trusted.
+    """
     table = bench.tallied(inside, exact=exact).toArrow()
     latencies, lags = (table.filter(pc.field("measure") == name) for name in (bench.LATENCY, bench.SEND_LAG))
-    return latencies.drop_columns(["measure", "quarter"]), lags.select(["block", "part", "quarter", VALUE, RECORDS])
+    producers = {b["block"]: b["producer"] for b in known}
+    seen = lags.group_by("block").aggregate(list(zip(CLOCK_SEEN, ("sum", "min", "max"), strict=True)))
+    seen = seen.rename_columns(["block", *CLOCK_SEEN])
+    times.judge(run.folder.path, ({**row, "producer": producers[row["block"]]} for row in seen.to_pylist()))
+    latencies = latencies.drop_columns(["measure", "quarter", *CLOCK_SEEN])
+    return latencies, lags.select(["block", "part", "quarter", VALUE, RECORDS])
 
 
 def _named(counted: pa.Table, found: list[dict[str, Any]]) -> pa.Table:
@@ -200,8 +209,8 @@ def _measured(per_block: list[dict[str, Any]], pooled: list[dict[str, Any]], his
     for r in pooled:
         whole.setdefault((r["role"], r["part"]), {})[r["per_thousand"]] = r["value_us"]
     each: dict[Side, dict[int, dict[float, int]]] = {}
-    for key, values, times in counts.groups(histogram, ["role", "part", "pair"]):
-        of_round = dict(zip(values.tolist(), times.astype(int).tolist(), strict=True))
+    for key, values, often in counts.groups(histogram, ["role", "part", "pair"]):
+        of_round = dict(zip(values.tolist(), often.astype(int).tolist(), strict=True))
         each.setdefault((key["role"], key["part"]), {})[key["pair"]] = of_round
     return Rounds(quantiles, whole, each)
 

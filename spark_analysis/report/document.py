@@ -14,10 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_analysis import histograms, schemas
 from spark_analysis.errors import AnalysisError
-from spark_analysis.folders import CLOCK_TOLERANCE_NS, Folder, clock_went_back
+from spark_analysis.folders import Folder
 from spark_analysis.ingest import Run, open_run
-from spark_analysis.report import bench, outage, words
+from spark_analysis.report import bench, outage, times, words
 from spark_analysis.report.headline import headline
+from spark_analysis.report.outage import rows
 from spark_analysis.transforms.clock import odd_times
 
 _SHOWN = ("run_id", "name", "kind", "state", "failure", "seed", "spec", "versions", "patches", "host")
@@ -53,7 +54,6 @@ def part_of(spark: SparkSession, folder: Folder) -> tuple[dict[str, Any], Mappin
     if folder.rows["acks"] <= bench.EXACT_UP_TO:
         run.acks.cache()
     try:
-        _check_times(run)
         return _part(spark, run)
     except (Py4JJavaError, PySparkException) as e:
         raise AnalysisError(
@@ -94,21 +94,11 @@ def _part(spark: SparkSession, run: Run) -> tuple[dict[str, Any], Mapping[str, D
         part["findings"] = words.bench_findings(measured.data)
         part["warnings"] += words.bench_warnings(run.id, measured.data)
         return part, measured.tables
+    times.judge(run.folder.path, rows(odd_times(run.acks)))
     timed = outage.section(spark, run)
     part["outage"] = timed.data
     part["findings"] = words.outage_findings(timed.data)
     return part, timed.tables
-
-
-def _check_times(run: Run) -> None:
-    """Raises AnalysisError if a clock went back while the run went on."""
-    for row in odd_times(run.acks).orderBy("producer").collect():
-        if row["early"]:
-            told = f"{words.records(row['early'])} of producer {row['producer']} answered before they were sent"
-            raise clock_went_back(run.folder.path, told)
-        if row["moved_ns"] > CLOCK_TOLERANCE_NS:
-            moved = f"wall clock and monotonic clock moved by {row['moved_ns'] / 1e9:.3f} s against each other"
-            raise clock_went_back(run.folder.path, f"{moved} in the due times of producer {row['producer']}")
 
 
 def _cause(e: Exception) -> str:

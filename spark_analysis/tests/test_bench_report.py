@@ -6,12 +6,16 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 from spark_analysis import ingest
+from spark_analysis.errors import AnalysisError
 from spark_analysis.folders import read_folder
 from spark_analysis.report import bench, bench_charts, document, render
+from spark_analysis.tests.generated import SECOND
 from spark_analysis.tests.generated_bench import bench_run
 from spark_analysis.tests.test_report import Text
 
@@ -139,6 +143,25 @@ def test_nothing_left_is_said_and_drawn_as_nothing(spark: SparkSession, tmp_path
     made = document.build([part], [])
     assert bench_charts.pictures(made["runs"][0]["bench"], "run") == {}
     assert "4 of 4 measured parts are void" in Text(render.page(made)).text
+
+
+@pytest.mark.parametrize(
+    ("producer", "row", "column", "by", "told"),
+    [
+        ("again", 7, "done_ns", -SECOND, "1 record of producer again answered before they were sent"),
+        ("minisr", 300, "due_mono_ns", 4 * SECOND, "moved by 4.000 s against each other in the due times of .* minisr"),
+    ],
+)
+def test_a_clock_that_went_back_between_or_in_blocks(
+    spark: SparkSession, tmp_path: Path, producer: str, row: int, column: str, by: int, told: str
+) -> None:
+    path = bench_run(tmp_path / "run", rounds=2)
+    (file,) = (path / "acks").glob("*.parquet")
+    acks = pq.read_table(file).to_pylist()
+    [ack for ack in acks if ack["producer"] == producer][row][column] += by
+    pq.write_table(pa.Table.from_pylist(acks, pq.read_schema(file)), file)
+    with pytest.raises(AnalysisError, match=told):
+        document.part_of(spark, read_folder(path))
 
 
 def test_pictures_show_every_mode_by_name(quiet: dict[str, Any]) -> None:

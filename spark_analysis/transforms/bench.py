@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from spark_analysis.transforms.clock import CLOCK_SEEN, clock_seen, early, shift
 from spark_analysis.transforms.latency import outcome
 
 BLOCK = ("run", "pair", "block", "mode", "role", "part")
@@ -25,7 +26,7 @@ def bucket(value: Column) -> Column:
 
 def tallied(inside: DataFrame, *, exact: bool) -> DataFrame:
     """All that is counted of records, in one pass: measure, block, part, quarter, outcome, cause, value (µs), records,
-    max_us. ``exact`` keeps every microsecond apart, else a bucket is one value.
+    max_us, and CLOCK_SEEN. ``exact`` keeps every microsecond apart, else a bucket is one value.
 
     Measure latency has outcome and cause, the latency from the due time where it was acknowledged, and the longest of
     each value; measure send_lag, over all records that were tried, the quarter of the part and how late they were sent.
@@ -40,12 +41,14 @@ def tallied(inside: DataFrame, *, exact: bool) -> DataFrame:
         latency_us.alias("latency_us"),
         (latency_us.cast("double") if exact else bucket(latency_us)).alias("latency"),
         (lag_us.cast("double") if exact else bucket(lag_us)).alias("lag"),
+        early().alias("early"),
+        shift().alias("shift"),
     )
     sets = [["block", "part", "failed", "cause", "latency"], ["block", "part", "quarter", "lag"]]
     is_lag = F.grouping("latency") == 1
     return (
         told.groupingSets(sets, *dict.fromkeys(sets[0] + sets[1]))
-        .agg(F.count("*").alias("records"), F.max("latency_us").alias("max_us"), is_lag.alias("is_lag"))
+        .agg(F.count("*").alias("records"), F.max("latency_us").alias("max_us"), is_lag.alias("is_lag"), *clock_seen())
         .select(
             F.when(F.col("is_lag"), SEND_LAG).otherwise(LATENCY).alias("measure"),
             *("block", "part", "quarter"),
@@ -54,6 +57,7 @@ def tallied(inside: DataFrame, *, exact: bool) -> DataFrame:
             F.when(F.col("is_lag"), F.col("lag")).otherwise(F.col("latency")).alias("value"),
             "records",
             F.when(~F.col("is_lag"), F.col("max_us")).alias("max_us"),
+            *CLOCK_SEEN,
         )
     )
 

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+
+# Of a group of records: how many were answered before they were sent, and the least and the most that the wall clock
+# was ahead of the monotonic clock in their due times (ns).
+CLOCK_SEEN = ("early", "from_ns", "until_ns")
+
+
+def early() -> Column:
+    """Whether a record was answered before it was sent."""
+    return (F.col("done_ns") > 0) & (F.col("done_ns") < F.col("sent_ns"))
+
+
+def shift() -> Column:
+    """How far the wall clock is ahead of the monotonic clock in the due time (ns): the same until somebody sets it."""
+    return F.col("due_ns") - F.col("due_mono_ns")
+
+
+def clock_seen() -> list[Column]:
+    """CLOCK_SEEN of records with columns early and shift."""
+    seen = (F.count(F.when(F.col("early"), 1)), F.min("shift"), F.max("shift"))
+    return [column.alias(name) for column, name in zip(seen, CLOCK_SEEN, strict=True)]
 
 
 def odd_times(acks: DataFrame) -> DataFrame:
-    """Per run and producer: records answered before they were sent, and by how much (ns) wall and monotonic clock of
-    the due times moved against each other.
-    """
-    shift = F.col("due_ns") - F.col("due_mono_ns")
-    early = (F.col("done_ns") > 0) & (F.col("done_ns") < F.col("sent_ns"))
-    return (
-        acks.groupBy("run", "producer")
-        .agg(F.count(F.when(early, 1)).alias("early"), (F.max(shift) - F.min(shift)).alias("moved_ns"))
-        .select("run", "producer", "early", "moved_ns")
-    )
+    """CLOCK_SEEN of each producer."""
+    told = acks.select("producer", early().alias("early"), shift().alias("shift"))
+    return told.groupBy("producer").agg(*clock_seen())
