@@ -12,7 +12,7 @@ def reasons(workload: Workload, seen: Mapping[str, Any]) -> list[str]:
     """Why a part of a block does not count, in words. How late its records were sent tells each record: see `late`.
 
     `seen` has cpu_busy and steal (shares of the processors' time), rtt_off (share) where delays are asked for, isr
-    (brokers) in a part with a fault, stalls where followers are to be stalled.
+    (brokers) in a part with a fault, stalls where followers are to be stalled, rate and beyond in a step of a ramp.
     """
     limits, found = workload.limits, []
     if seen["cpu_busy"] > limits.cpu_busy:
@@ -26,6 +26,9 @@ def reasons(workload: Workload, seen: Mapping[str, Any]) -> list[str]:
         found.append(f"the frozen follower left the in-sync set: {seen['isr']} in sync at the end")
     if workload.stalls is not None and seen["stalls"] == 0:
         found.append("no follower was stalled")
+    # Every mode can do the lowest rate: a machine that cannot says nothing of where a mode ends.
+    if workload.ramp is not None and seen.get("beyond") and seen["rate"] == workload.ramp.rates[0]:
+        found.append(f"the first rate was too much already: {seen['beyond']}")
     return found
 
 

@@ -176,6 +176,15 @@ def test_a_block_is_void_for_what_the_machine_showed(seen: dict[str, Any], told:
     assert [text[: len(start)] for text, start in zip(found, told, strict=True)] == told
 
 
+@pytest.mark.parametrize(
+    ("rate", "beyond", "told"),
+    [(1, "p99 was 9 ms", ["the first rate was too much already: p99 was 9 ms"]), (2, "p99 was 9 ms", []), (1, "", [])],
+)
+def test_a_ramp_that_ends_at_its_first_rate_is_void(rate: float, beyond: str, told: list[str]) -> None:
+    ramp = made(ramp={"rates": [1, 2]}, record="histogram", fault=None)
+    assert reasons(ramp, {"cpu_busy": 0.4, "steal": 0.0, "rate": rate, "beyond": beyond}) == told
+
+
 def test_a_late_client_is_known_where_its_rate_is_not_what_is_looked_for() -> None:
     assert late(made(), {"lag_p99_us": 10_000}) == late(made(), {"lag_p99_us": None}) == []
     assert late(made(), {"lag_p99_us": 10_500}) == ["the load client was late: send lag p99 10.5 ms"]
