@@ -144,14 +144,15 @@ def _end_to_end(
 
 def _tallied(run: Run, known: list[dict[str, Any]], inside: DataFrame, *, exact: bool) -> tuple[pa.Table, pa.Table]:
     """Counts of latencies, as histograms.latencies gives them, and of send lags with their quarters. Raises
-    AnalysisError if the records' times cannot be trusted.
+    AnalysisError if the times of records inside of blocks, on which all of it rests, cannot be trusted.
     """
     table = bench.tallied(inside, exact=exact).toArrow()
     latencies, lags = (table.filter(pc.field("measure") == name) for name in (bench.LATENCY, bench.SEND_LAG))
-    producers = {b["block"]: b["producer"] for b in known}
-    seen = lags.group_by("block").aggregate(list(zip(CLOCK_SEEN, ("sum", "min", "max"), strict=True)))
-    seen = seen.rename_columns(["block", *CLOCK_SEEN])
-    times.judge(run.folder.path, ({**row, "producer": producers[row["block"]]} for row in seen.to_pylist()))
+    of = {b["block"]: b["producer"] for b in known}
+    producers = pa.table({"block": pa.array(of, pa.int32()), "producer": list(of.values())})
+    seen = lags.join(producers, "block").group_by("producer")
+    seen = seen.aggregate(list(zip(CLOCK_SEEN, ("sum", "min", "max"), strict=True)))
+    times.judge(run.folder.path, seen.rename_columns(["producer", *CLOCK_SEEN]).to_pylist())
     latencies = latencies.drop_columns(["measure", "quarter", *CLOCK_SEEN])
     return latencies, lags.select(["block", "part", "quarter", VALUE, RECORDS])
 
