@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import zipfile
 from pathlib import Path
 
@@ -111,6 +112,9 @@ def test_the_real_jars_and_the_real_list() -> None:
     made = batches(names, jars, SELECTION)
     assert sorted(n for b in made for n in b.classes) == names
     assert all(len(b.classes) == 1 for b in made if jars.starts_cluster(b.classes[0]))
+    unit = [n for n in names if not jars.starts_cluster(n)][:5]
+    slow = Selection((), {"default": 300.0, unit[0]: 900.0}, {}, {})
+    assert batches(unit, jars, slow) == [Batch(tuple(unit[1:]), 380.0), Batch((unit[0],), 920.0)]
 
 
 def broken_copy(target: Path, entry: str, old: bytes, new: bytes) -> Path:
@@ -204,6 +208,16 @@ def test_a_class_that_does_not_end_is_cut_off_and_its_jvm_is_gone(tmp_path: Path
     found = run.outcomes(0.0)
     assert found[KERBEROS].trouble == "no end in 0 s"
     assert not Path(f"/proc/{run._process.pid}").exists() and not (tmp_path / "run" / "work").exists()
+
+
+def test_where_a_class_hung_is_told(tmp_path: Path) -> None:
+    side = Side("stock", find("stock"), artifacts("test", "junit"), tmp_path)
+    slow = "org.apache.kafka.clients.consumer.StickyAssignorTest"
+    run = Run(side.path, [slow], tmp_path / "run")
+    until = time.monotonic() + 60
+    while " :: STARTED" not in (tmp_path / "run/log").read_text() and time.monotonic() < until:
+        time.sleep(0.1)
+    assert run.outcomes(0.0)[slow].trouble.startswith("no end in 0 s, last in StickyAssignorTest > ")
 
 
 def test_known_outcomes_are_not_run_again(tmp_path: Path) -> None:

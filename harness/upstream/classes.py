@@ -34,8 +34,11 @@ class Selection:
 
     def limit(self, name: str) -> float:
         """Seconds that a class may take."""
-        found = [seconds for pattern, seconds in self.limits.items() if fnmatchcase(name, pattern)]
-        return max(found, default=self.limits["default"])
+        return self.own_limit(name) or self.limits["default"]
+
+    def own_limit(self, name: str) -> float | None:
+        """Seconds of a class that is listed as slow; None for any other."""
+        return max((seconds for pattern, seconds in self.limits.items() if fnmatchcase(name, pattern)), default=None)
 
     def reason_to_leave_out(self, name: str) -> str | None:
         """Why a class does not run here; None if it does."""

@@ -14,8 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
-# C1 alone and one thread of collection: classes run for seconds, and compiling would take most of them.
-_OPTIONS = ("-Xmx2g", "-Xss4m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.security.manager=allow")
+_OPTIONS = ("-Xmx2g", "-Xss4m", "-XX:+UseSerialGC", "-Djava.security.manager=allow")
+# Of classes that share a JVM each runs for seconds, most of which compiling would take. One alone may be long.
+_BRIEF = ("-XX:TieredStopAtLevel=1",)
+# How the console's feed, in the log, ends the line of a test that begins.
+_BEGUN = " :: STARTED"
 _REPORT = "TEST-junit-jupiter.xml"
 
 
@@ -40,9 +43,14 @@ class Run:
         shutil.rmtree(folder, ignore_errors=True)
         (folder / "work" / "tmp").mkdir(parents=True)
         self.classes, self.folder = classes, folder
-        command = [_java(), *_OPTIONS, f"-Djava.io.tmpdir={folder / 'work' / 'tmp'}"]
+        command = [
+            _java(),
+            *_OPTIONS,
+            *(_BRIEF if len(classes) > 1 else ()),
+            f"-Djava.io.tmpdir={folder / 'work' / 'tmp'}",
+        ]
         command += ["-cp", os.pathsep.join(map(str, path)), "org.junit.platform.console.ConsoleLauncher", "execute"]
-        command += ["--details=none", "--disable-banner", f"--reports-dir={folder / 'reports'}"]
+        command += ["--details=testfeed", "--disable-banner", f"--reports-dir={folder / 'reports'}"]
         command += [f"--select-class={name}" for name in classes]
         with (folder / "log").open("w") as log:
             self._process = subprocess.Popen(
@@ -61,7 +69,8 @@ class Run:
             code = self._process.wait(max(0.0, self._began + seconds - time.monotonic()))
         except subprocess.TimeoutExpired:
             self.end()
-            return {name: Outcome(seconds=seconds, trouble=f"no end in {seconds:.0f} s") for name in self.classes}
+            trouble = f"no end in {seconds:.0f} s{self._last_begun()}"
+            return {name: Outcome(seconds=seconds, trouble=trouble) for name in self.classes}
         shutil.rmtree(self.folder / "work", ignore_errors=True)
         report = self.folder / "reports" / _REPORT
         if not report.is_file():
@@ -76,6 +85,11 @@ class Run:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         shutil.rmtree(self.folder / "work", ignore_errors=True)
+
+    def _last_begun(self) -> str:
+        log = (self.folder / "log").read_text(errors="replace")
+        begun = [line for line in log.splitlines() if line.endswith(_BEGUN)]
+        return f", last in {begun[-1].partition(' > ')[2].removesuffix(_BEGUN)[:200]}" if begun else ""
 
     def _last_words(self) -> str:
         lines = [line for line in (self.folder / "log").read_text(errors="replace").splitlines() if line.strip()]

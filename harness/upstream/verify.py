@@ -27,8 +27,8 @@ class Batch:
 
 
 def batches(names: Sequence[str], jars: JarClasses, selection: Selection) -> list[Batch]:
-    """Quick unit classes together, classes that start clusters one a JVM."""
-    alone = [n for n in names if jars.starts_cluster(n)]
+    """Quick unit classes together, slow classes and those that start clusters one a JVM."""
+    alone = [n for n in names if jars.starts_cluster(n) or selection.own_limit(n)]
     rest = [n for n in names if n not in set(alone)]
     groups = [tuple(rest[i : i + _BATCH]) for i in range(0, len(rest), _BATCH)]
     return [Batch(g, max(selection.limit(n) for n in g) + 20 * len(g)) for g in [*groups, *((n,) for n in alone)]]
