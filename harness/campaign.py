@@ -27,6 +27,7 @@ class Part(Strict):
         "", description="a shipped workload, or the path of a file, from the campaign's own folder on"
     )
     modes: list[str] = Field(default_factory=list, description="which of its modes take part; without it all do")
+    times: int = Field(1, ge=1, description="so often one after the other, each time on a cluster of its own")
     change: dict[str, Any] = Field(
         default_factory=dict, description="keys of the workload with other values; inside mappings the others stay"
     )
@@ -97,7 +98,8 @@ def load(name: str) -> Campaign:
         begin="begin with `apiVersion: rackspan/v1`, `name:` and `parts:`, as campaigns/near-far.yaml does",
         do="correct it; harness/campaign.py says what each key means",
     )
-    return Campaign(file.name, tuple(_part(path, number, part) for number, part in enumerate(file.parts)))
+    parts = [(part.times, _part(path, number, part)) for number, part in enumerate(file.parts)]
+    return Campaign(file.name, tuple(one for times, one in parts for _ in range(times)))
 
 
 def _part(campaign: Path, number: int, part: Part) -> Workload | Outage:

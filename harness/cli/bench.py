@@ -69,7 +69,9 @@ def _parts(chosen: Campaign, seed: int | None, progress: Ticks) -> tuple[list[Pa
             progress.note(f"part {number} of {total}: {part.name}")
         place = {"name": chosen.name, "id": campaign, "part": number, "parts": total}
         try:
-            runs.append(_run(part, seed, place, progress))
+            # Lives of one workload shall not all have the same order.
+            own = None if seed is None else seed + chosen.parts[: number - 1].count(part)
+            runs.append(_run(part, own, place, progress))
         except RackspanError as e:
             failures.append((part.name, e))
     if not runs:

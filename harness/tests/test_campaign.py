@@ -27,7 +27,9 @@ def made(folder: Path, *parts: dict[str, Any], **more: Any) -> str:
 def test_what_is_shipped_is_valid_by_name_and_by_path_and_carries_a_verdict(name: str) -> None:
     found = campaign.load(name)
     assert found.name == name and found == campaign.load(str(project_root() / "campaigns" / f"{name}.yaml"))
-    assert all(part.blocks.rounds >= 6 for part in found.parts if isinstance(part, Workload))
+    for part in found.parts:
+        if isinstance(part, Workload):
+            assert part.blocks.rounds >= 6 or found.parts.count(part) >= 6, "rounds, or lives"
 
 
 def test_near_and_far_racks_a_hanging_follower_and_a_lost_rack_in_one_campaign() -> None:
@@ -64,6 +66,13 @@ def test_every_kind_of_campaign_is_there() -> None:
         ("rackspan", "all", "2", "2"),
         ("rackspan", "min.insync.replicas", "2", "2"),
     }
+
+
+def test_a_part_may_be_run_several_times(tmp_path: Path) -> None:
+    parts = campaign.load(made(tmp_path, {"workload": "mine.yaml", "times": 3}, {"scenario": "outage"})).parts
+    assert len(parts) == 4 and parts[0] == parts[1] == parts[2] != parts[3]
+    with pytest.raises(RackspanError, match="greater than or equal to 1"):
+        campaign.load(made(tmp_path, {"workload": "mine.yaml", "times": 0}))
 
 
 def test_near_and_far_racks_take_less_than_an_hour() -> None:

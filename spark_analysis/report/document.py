@@ -18,6 +18,7 @@ from spark_analysis.folders import Folder
 from spark_analysis.ingest import Run, open_run
 from spark_analysis.report import bench, outage, times, words
 from spark_analysis.report.headline import headline
+from spark_analysis.report.lives import over_lives
 from spark_analysis.report.outage import rows
 from spark_analysis.transforms.clock import odd_times
 
@@ -36,6 +37,7 @@ def build(
         "warnings": [w for part in parts for w in part["warnings"]],
         "skipped": [{"what": e.what, "seen": e.seen, "do": e.do} for e in skipped],
         "work": work or {"computed": [part["run_id"] for part in parts], "reused": [], "acks_read": 0},
+        "lives": over_lives(parts),
         "runs": parts,
     }
 

@@ -14,6 +14,8 @@ def summary(document: dict[str, Any]) -> str:
     """One section a run; every number is one of the document."""
     parts = ["\n".join(f"- **{sentence}**" for sentence in document["headline"])]
     parts += [_left_out(document["skipped"])]
+    for lives in document["lives"]:
+        parts += [f"## {words.lives(lives)}", _lives(lives["goals"])]
     for run in document["runs"]:
         lines = [*run["findings"], *(f"**{warning}**" for warning in run["warnings"])]
         parts += [f"## {run['run_id']}", "\n".join(f"- {line}" for line in lines)]
@@ -47,12 +49,20 @@ def _ratios(data: dict[str, Any]) -> str:
 def _goals(data: dict[str, Any]) -> str:
     if not data["goals"]:
         return ""
-    rows = []
-    for row in data["goals"]:
-        limits = [f"{row['sign']}{row[name]}" for name in ("goal", "floor")]
-        numbers = [row["theory"], *limits, words.number(row["estimate"])]
-        rows.append([row["id"], row["what"], *numbers, _span(row), row["rounds"], row["verdict"]])
+    rows = [_goal(row) for row in data["goals"]]
     return _table(["", "ratio", "theory", "goal", "floor", "measured", "95 % interval", "rounds", "verdict"], rows)
+
+
+def _lives(goals: Sequence[dict[str, Any]]) -> str:
+    rows = [[*_goal(row), ", ".join(map(words.ratio, sorted(row["by_life"])))] for row in goals]
+    head = ["", "ratio", "theory", "goal", "floor", "measured", "95 % interval", "lives", "verdict", "each life"]
+    return _table(head, rows) if rows else ""
+
+
+def _goal(row: dict[str, Any]) -> list[object]:
+    limits = [f"{row['sign']}{row[name]}" for name in ("goal", "floor")]
+    numbers = [row["theory"], *limits, words.number(row["estimate"])]
+    return [row["id"], row["what"], *numbers, _span(row), row["rounds"], row["verdict"]]
 
 
 def _latency(data: dict[str, Any]) -> str:

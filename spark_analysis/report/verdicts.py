@@ -47,16 +47,17 @@ def _stock(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     if not any(m["role"] == "stock" for m in data["modes"]):
         return []
     band = {row["per_thousand"]: row["factor"] for row in data["noise"]}
-    out = []
-    for q in (500, 990):
-        found, margin = measured.ratio(("baseline", QUIET), ("stock", QUIET), q), GOALS["P0", q].floor
-        row = judged(GOALS["P0", q], found, note=_no_regression(found, margin))
-        if band.get(q, 1.0) > margin and row["verdict"] != stats.NOT_ENOUGH:
-            row["verdict"] = (
-                f"not shown: acks=all differs from itself by a factor of {band[q]:.2f}, more than the floor"
-            )
-        out.append(row)
-    return out
+    sides = ("baseline", QUIET), ("stock", QUIET)
+    return [against_stock(q, measured.ratio(*sides, q), band.get(q, 1.0)) for q in (500, 990)]
+
+
+def against_stock(of: int, found: dict[str, Any] | None, noise: float) -> dict[str, Any]:
+    """The row of a quantile of P0. Where acks=all differs from itself by more than the floor, nothing is shown."""
+    goal = GOALS["P0", of]
+    row = judged(goal, found, note=_no_regression(found, goal.floor))
+    if noise > goal.floor and row["verdict"] != stats.NOT_ENOUGH:
+        row["verdict"] = f"not shown: acks=all differs from itself by a factor of {noise:.2f}, more than the floor"
+    return row
 
 
 def _no_regression(found: dict[str, Any] | None, margin: float) -> str:

@@ -100,6 +100,11 @@ def _lowered(data: dict[str, Any]) -> bool:
     return isinstance(now, int) and (before is None or (isinstance(before, int) and now < before))
 
 
+def lives(row: dict[str, Any]) -> str:
+    """What stands above the goals of a benchmark that was run several times."""
+    return f"{row['name']}: {len(row['runs'])} lives of its cluster together"
+
+
 def machine(data: dict[str, Any]) -> str:
     """How busy the machine was in the blocks, and what that means for the numbers; empty where it was not recorded."""
     if data["cpu_busy"] is None:

@@ -16,7 +16,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_analysis import cli
-from spark_analysis.report import words
+from spark_analysis.report import markdown, render, words
+from spark_analysis.report.document import build
 from spark_analysis.report.headline import headline
 from spark_analysis.tests.browser import CHROMIUM, DESKTOP, PHONE, Browser
 from spark_analysis.tests.generated import MS, ack, folder, outage_run
@@ -127,6 +128,20 @@ def test_the_markdown_has_the_findings_and_the_tables_of_a_benchmark(report: Pat
     ]
     widths = {line.count(" | ") for line in text.splitlines() if line.startswith("| P")}
     assert widths == {8}, "nine columns in every row of the goals"
+
+
+def test_lives_of_the_same_benchmark_are_told_together(document: dict[str, Any]) -> None:
+    one, other = (copy.deepcopy(document["runs"][1]) for _ in range(2))
+    other["run_id"] = "second"
+    ratio = next(row["estimate"] for row in one["bench"]["goals"] if row["estimate"])
+    made = build([one, other], [])
+    lines = markdown.summary(made).splitlines()
+    place = lines.index("## made: 2 lives of its cluster together")
+    assert lines[place + 2].endswith("| 95 % interval | lives | verdict | each life |")
+    assert lines[place + 4].endswith(f"| - | 2 | not enough runs | {ratio:.2f}, {ratio:.2f} |")
+    page = Text(render.page(made)).text
+    assert "2 lives of its cluster together" in page and f"not enough runs {ratio:.2f}, {ratio:.2f}" in page
+    assert "lives of its cluster" not in Text(render.page(build([one], []))).text
 
 
 def test_the_page_needs_nothing_from_outside(html: str) -> None:

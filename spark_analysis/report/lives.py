@@ -1,0 +1,58 @@
+"""The same benchmark run several times, each time on a cluster of its own: one ratio a life of the cluster.
+
+What the compiler makes of a broker and where its memory lies stay for as long as it lives, so that all rounds of one
+life share it, and an interval over rounds leaves it out. Only lives tell that from what is asked (measuring, P0).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from spark_analysis import stats
+from spark_analysis.report.goals import GOALS, judged
+from spark_analysis.report.rounds import ratios
+from spark_analysis.report.verdicts import against_stock
+
+_SAME, _SAME_SPEC = ("name", "versions", "patches"), ("workload", "backend")
+
+
+def over_lives(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of every benchmark that was run more than once with the same spec and versions: name, runs, and goals, rows as
+    those of one run, whose ``by_life`` holds one ratio a life and whose interval is one over lives.
+    """
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for part in parts:
+        if part["bench"]:
+            same = [part[name] for name in _SAME] + [part["spec"][name] for name in _SAME_SPEC]
+            groups.setdefault(json.dumps(same, sort_keys=True), []).append(part)
+    return [_together(runs) for runs in groups.values() if len(runs) > 1]
+
+
+def _together(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    goals = []
+    for (name, of), goal in GOALS.items():
+        rows = [row for run in runs for row in run["bench"]["goals"] if (row["id"], row["what"]) == (name, goal.what)]
+        found = ratios([row["estimate"] for row in rows if row["estimate"]])
+        if found is not None:
+            if name == "P0" and isinstance(of, int):
+                row = against_stock(of, found, _noise(runs, of))
+            else:
+                row = judged(goal, found)
+            goals.append({**row, "by_life": found["by_round"]})
+    return {"name": runs[0]["name"], "runs": [run["run_id"] for run in runs], "goals": goals}
+
+
+def _noise(runs: Sequence[dict[str, Any]], per_thousand: int) -> float:
+    """By what factor the baseline differed from itself over the lives; 1 where it took part once."""
+    seen = [
+        row["estimate"]
+        for run in runs
+        for row in run["bench"]["ratios"]
+        if (row["role"], row["part"], row["per_thousand"]) == ("control", "quiet", per_thousand)
+    ]
+    found = ratios(seen)
+    if found is None or found["low"] is None:
+        return 1.0
+    return stats.noise_factor(stats.Interval(found["estimate"], found["low"], found["high"]))

@@ -1,0 +1,60 @@
+"""The same benchmark on several clusters: one ratio a life, an interval over lives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spark_analysis.report import lives
+from spark_analysis.report.goals import FLOOR_MET, GOAL_MET, GOALS
+from spark_analysis.stats import NOT_ENOUGH
+
+P50 = GOALS["P0", 500].what
+
+
+def life(number: int, ratio: float | None, again: float = 1.01, **spec: Any) -> dict[str, Any]:
+    """What of a run's part is looked at: a goal with its ratio, and how much acks=all differs from itself."""
+    goal = {"id": "P0", "what": P50, "estimate": ratio}
+    noise = {"role": "control", "part": "quiet", "per_thousand": 500, "estimate": again}
+    return {
+        "run_id": f"r{number}",
+        "name": "bench-x",
+        "versions": {"rackspan": "1"},
+        "patches": ["a.patch"],
+        "spec": {"workload": {"name": "x"}, "backend": "local", "rtt_ms": {"b": number}, **spec},
+        "bench": {"goals": [goal], "ratios": [noise]},
+    }
+
+
+def test_a_ratio_of_each_life_and_an_interval_over_lives() -> None:
+    seen = [1.0, 1.01, 0.99, 1.02, 1.0, 1.01]
+    (found,) = lives.over_lives([life(n, ratio) for n, ratio in enumerate(seen)])
+    assert (found["name"], found["runs"]) == ("bench-x", [f"r{n}" for n in range(6)])
+    (row,) = found["goals"]
+    assert (row["by_life"], row["rounds"], row["verdict"]) == (seen, 6, GOAL_MET)
+    assert [row[name] for name in ("estimate", "low", "high")] == pytest.approx([1.005, 0.99, 1.02], rel=1e-4)
+    assert row["note"].startswith("equal within a factor of 1.05: shown")
+
+
+def test_lives_that_differ_widen_the_interval() -> None:
+    (found,) = lives.over_lives([life(n, 0.9 + n * 0.03) for n in range(6)])
+    assert found["goals"][0]["high"] == pytest.approx(1.05) and found["goals"][0]["verdict"] == FLOOR_MET
+
+
+def test_noise_over_lives_beyond_the_floor_shows_nothing() -> None:
+    (found,) = lives.over_lives([life(n, 1.0 + n / 1000, again=1.06 + n / 1000) for n in range(6)])
+    assert found["goals"][0]["verdict"] == (
+        "not shown: acks=all differs from itself by a factor of 1.06, more than the floor"
+    )
+
+
+def test_few_lives_are_not_enough_and_one_without_a_ratio_does_not_count() -> None:
+    (found,) = lives.over_lives([life(n, None if n == 3 else 1.0) for n in range(6)])
+    assert found["goals"][0]["verdict"] == NOT_ENOUGH and len(found["goals"][0]["by_life"]) == 5
+
+
+def test_only_runs_of_the_same_benchmark_are_lives() -> None:
+    other = [life(1, 1.0, workload={"name": "y"}), life(2, 1.0, backend="netns"), {**life(3, 1.0), "versions": {}}]
+    outage = {**life(4, 1.0), "bench": None}
+    assert lives.over_lives([life(0, 1.0), *other, outage]) == []
