@@ -1,4 +1,4 @@
-"""A topic's metadata as it is on the wire, fields that libraries leave out included, asked over SASL_SSL."""
+"""What is on the wire: a topic's metadata with the fields that libraries leave out, and produce requests with any."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from harness.cluster import KafkaCluster
 from harness.secure import password, trust_file
 
 MIN_REPLICAS_TAG, MIN_RACKS_TAG = 10000, 10001
-_SASL_HANDSHAKE, _SASL_AUTHENTICATE, _METADATA = 17, 36, 3
+_PRODUCE, _METADATA, _SASL_HANDSHAKE, _SASL_AUTHENTICATE = 0, 3, 17, 36
 _SECONDS = 30
+_NOWHERE = b"nowhere"
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,23 @@ def topic_metadata(cluster: KafkaCluster, user: str, topic: str) -> TopicMetadat
         return _topic(_ask(s, _METADATA, 12, b"\2" + wanted + b"\0\0\0", flexible=True))
 
 
-def _ask(s: ssl.SSLSocket, key: int, version: int, body: bytes, *, flexible: bool = False) -> bytes:
+def produce_nowhere(bootstrap: str, version: int, tags: bytes) -> int | None:
+    """Error code that a produce request to a topic that is not there gets, `tags` being its section of tagged fields;
+    None if the broker hangs up. Raises TimeoutError if it does neither.
+    """
+    address, _, port = bootstrap.split(",")[0].partition(":")
+    topic = b"\2" + _varint(len(_NOWHERE) + 1) + _NOWHERE + b"\2" + struct.pack(">i", 0) + b"\0" + b"\0\0"
+    body = b"\0" + struct.pack(">hi", -1, 1000) + topic + tags
+    with socket.create_connection((address, int(port)), _SECONDS) as s:
+        try:
+            r = _Reader(_ask(s, _PRODUCE, version, body, flexible=True))
+        except ConnectionError:
+            return None
+    assert (r.varint(), r.text(), r.varint(), r.number("i")) == (2, _NOWHERE, 2, 0), "another partition"
+    return r.number("h")
+
+
+def _ask(s: socket.socket, key: int, version: int, body: bytes, *, flexible: bool = False) -> bytes:
     header = struct.pack(">hhih", key, version, 7, -1) + (b"\0" if flexible else b"")
     s.sendall(struct.pack(">i", len(header + body)) + header + body)
     answer = _exactly(s, struct.unpack(">i", _exactly(s, 4))[0])

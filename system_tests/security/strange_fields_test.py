@@ -1,0 +1,68 @@
+"""Tagged fields as somebody who means harm would send them, to a broker that is at work."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+from harness.services.logs import Allowed
+from system_tests.lib import expect
+from system_tests.lib.base import RackTest
+from system_tests.lib.wire import produce_nowhere
+
+REQUESTS = 400
+UNKNOWN_TOPIC_OR_PARTITION = 3
+TAGS = (0, 1, 9_999, 10_000, 10_001, 10_002, 1 << 30)
+NUMBERS = (0, 1, 2, 3, 4, 127, 128, 16_384, 1 << 27, (1 << 31) - 1, (1 << 32) - 1)
+OURS = 10_001  # which errors a client knows
+
+UNREADABLE = Allowed(
+    r"(Closing socket for \S+ because of error|Exception while processing request from \S+) \(kafka\.network\.Proc",
+    "a request that nobody can read",
+)
+
+
+class StrangeFields(RackTest):
+    """One rack of one broker, which another client uses all the while."""
+
+    def test_a_request_is_answered_or_refused(self) -> None:
+        """Wrong lengths, huge ones, repeated tags, random bytes: no hang, no crash, no memory by the sender's word."""
+        with self.racks(self.spec("a:1"), [UNREADABLE]) as kafka:
+            self.topics(kafka).create("orders", [[1]])
+            producer = self.producer(kafka, "live", "orders", rate=50, delivery_timeout_ms=60000)
+            producer.wait_totals("the producer to be served", lambda t: t["acked"] >= 20)
+            (broker,) = kafka.kafka.select("brokers")
+            before = broker.look()
+            seen: Counter[int | None] = Counter()
+            for seed in range(REQUESTS):
+                chance = random.Random(seed)
+                sound = chance.random() < 1 / 3
+                tags = section(chance, sound)
+                code = produce_nowhere(kafka.bootstrap, chance.randint(9, 12), tags)
+                assert code is not None or not sound, f"seed {seed}: hung up on {tags!r}, which is only strange"
+                seen[code] += 1
+            assert set(seen) == {None, UNKNOWN_TOPIC_OR_PARTITION}, seen
+            assert REQUESTS // 10 < seen[None] < REQUESTS * 9 // 10, f"{seen}: that tries one side only"
+            assert broker.look() == before, "it is another process now"
+            sent = producer.end()
+            expect.all_acknowledged(sent, len(sent))
+
+
+def section(chance: random.Random, sound: bool) -> bytes:
+    """A section of tagged fields: their number, and for each its tag, its length and its bytes."""
+    fields = chance.randint(0, 3)
+    out = varint(fields if sound else chance.choice(NUMBERS))
+    for number in range(fields):
+        content = chance.randbytes(chance.choice((0, 1, 2, 4, 8, 600)))
+        out += varint(OURS + number if sound else chance.choice(TAGS))
+        out += varint(len(content) if sound or chance.random() < 0.5 else chance.choice(NUMBERS)) + content
+    return out if sound or chance.random() < 0.5 else out + chance.randbytes(chance.randint(0, 63))
+
+
+def varint(number: int) -> bytes:
+    """An unsigned number, seven bits a byte, the lowest first."""
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*out, number])
