@@ -1,8 +1,7 @@
 """Formatting the storage of a whole cluster with one run of Kafka's storage tool.
 
 The first controller is formatted by kafka-storage.sh; the others get a copy of its folder, brokers an empty one, and
-each a
-meta.properties of its own. Nine JVM starts become one.
+each a meta.properties of its own. Nine JVM starts become one.
 """
 
 from __future__ import annotations
