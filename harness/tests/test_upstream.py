@@ -150,7 +150,7 @@ def test_a_broken_class_is_named_and_outcomes_are_remembered(home: Path, tmp_pat
     assert row["patched"]["failed"] > 0
     said = f"{KERBEROS}.testParse(): passes on stock, fails on patched: Malformed Kerberos name: "
     assert any(e.startswith(said) for e in row["errors"]), row["errors"]
-    assert row["errors"][0] in ran.stderr and "on patched once more" in ran.stderr
+    assert row["errors"][0] in ran.stderr and "KerberosNameTest once more: " in ran.stderr
     good = rackspan("verify-stock", "KerberosNameTest", "--out", str(tmp_path), home=home, seconds=900)
     assert good.returncode == 0 and "0 known difference(s), 0 unexplained" in good.stdout
     again = rackspan("verify-stock", "KerberosNameTest", "--out", str(tmp_path), home=home, seconds=900)
@@ -195,6 +195,19 @@ def test_whatever_happens_no_jvm_stays_and_half_an_outcome_is_not_kept(tmp_path:
     running.close()
     left = [p for p in Path("/proc").glob("[0-9]*/cmdline") if str(tmp_path).encode() in p.read_bytes()]
     assert not left and stock.known(KERBEROS) is None and patched.known(KERBEROS) is None
+
+
+def test_what_does_not_end_has_a_second_attempt(tmp_path: Path) -> None:
+    tests = artifacts("test", "junit", "kerberos")
+    stock, patched = Side("stock", find("stock"), tests, tmp_path), Side("patched", find("rackspan"), tests, tmp_path)
+    first, last = verify(stock, patched, [Batch((KERBEROS,), 0.0)], SELECTION, Progress())
+    assert first == [] and [(v.name, v.errors, v.trouble) for v in last] == [(KERBEROS, [], "")]
+    assert last[0].stock.tests == last[0].patched.tests == (stock.known(KERBEROS) or outcome()).tests
+    for side in (stock, patched):
+        side.forget([KERBEROS])
+    hopeless = Selection((), {"default": 0.0}, {}, {})
+    (_, (verdict,)) = verify(stock, patched, [Batch((KERBEROS,), 0.0)], hopeless, Progress())
+    assert verdict.trouble == "stock: no end in 0 s" and stock.known(KERBEROS) is None
 
 
 def test_no_such_class(home: Path) -> None:

@@ -29,6 +29,11 @@ class Verdict:
         return ""
 
     @property
+    def doubtful(self) -> bool:
+        """Whether a second attempt may say something else: a busy machine breaks tests too."""
+        return bool(self.broken or self.stock.trouble or self.patched.trouble)
+
+    @property
     def errors(self) -> list[str]:
         """What is wrong, a line each."""
         found = []

@@ -37,15 +37,21 @@ def batches(names: Sequence[str], jars: JarClasses, selection: Selection) -> lis
 def verify(
     stock: Side, patched: Side, wanted: Sequence[Batch], selection: Selection, progress: Progress, jobs: int = 1
 ) -> Generator[list[Verdict]]:
-    """Runs what is not known yet, `jobs` batches at a time, and yields the verdicts of each batch as it is done.
+    """Runs what is not known yet, `jobs` batches at a time, and yields the verdicts of each batch as it is done; last
+    those of classes that did not go well and had a second attempt, with nothing beside it.
 
     However it ends, no JVM stays.
     """
     work = _Work(stock, patched, selection, progress)
     with work.running.threads(jobs) as pool:
         told = (f"{number} of {len(wanted)}" for number in count(1))
+        doubtful = []
         for done in as_completed([pool.submit(work.judge, batch, next(told)) for batch in wanted]):
-            yield done.result()
+            verdicts = done.result()
+            doubtful += [v for v in verdicts if v.doubtful]
+            yield [v for v in verdicts if not v.doubtful]
+        for verdict in doubtful:
+            yield [pool.submit(work.again, verdict).result()]
 
 
 class _Work:
@@ -66,16 +72,25 @@ class _Work:
         if any(missing.values()):
             with self._progress.step(f"{number}: {what}"):
                 fresh = self._run(missing, batch.seconds)
-        return [self._judge(n, {s.name: s.known(n) or fresh[s.name, n] for s in sides}) for n in batch.classes]
+        return [self._judged(n, {s: s.known(n) or fresh[s.name, n] for s in sides}) for n in batch.classes]
 
-    def _judge(self, name: str, sides: Mapping[str, Outcome]) -> Verdict:
-        differs = self._selection.differs
-        first = judge(name, sides["stock"], sides["patched"], differs)
-        if not first.broken:
-            return first
-        with self._progress.step(f"{name} on patched once more: {len(first.broken)} test(s) failed"):
-            again = self._run({self._patched: [name]}, self._selection.limit(name), keep=False)
-        return judge(name, sides["stock"], sides["patched"], differs, again[self._patched.name, name])
+    def again(self, first: Verdict) -> Verdict:
+        """The verdict after a second attempt: of a side that did not end well, else of the patched one."""
+        found = {self._stock: first.stock, self._patched: first.patched}
+        endless = [side for side, outcome in found.items() if outcome.trouble]
+        if endless:
+            why = f"no end on {' and '.join(side.name for side in endless)}"
+            return self._judged(first.name, found | self._alone(endless, first.name, why, keep=True))
+        fresh = self._alone([self._patched], first.name, f"{len(first.broken)} test(s) failed", keep=False)
+        return self._judged(first.name, found, fresh[self._patched])
+
+    def _alone(self, sides: Sequence[Side], name: str, why: str, *, keep: bool) -> dict[Side, Outcome]:
+        with self._progress.step(f"{name} once more: {why}"):
+            found = self._run({side: [name] for side in sides}, self._selection.limit(name), keep=keep)
+        return {side: found[side.name, name] for side in sides}
+
+    def _judged(self, name: str, found: Mapping[Side, Outcome], again: Outcome | None = None) -> Verdict:
+        return judge(name, found[self._stock], found[self._patched], self._selection.differs, again)
 
     def _run(
         self, wanted: Mapping[Side, list[str]], seconds: float, *, keep: bool = True
