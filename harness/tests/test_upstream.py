@@ -210,6 +210,18 @@ def test_what_does_not_end_has_a_second_attempt(tmp_path: Path) -> None:
     assert verdict.trouble == "stock: no end in 0 s" and stock.known(KERBEROS) is None
 
 
+def test_a_class_that_cannot_be_loaded_takes_no_other_with_it(tmp_path: Path) -> None:
+    tests = artifacts("test", "junit", "kerberos")
+    stock, patched = Side("stock", find("stock"), tests, tmp_path), Side("patched", find("rackspan"), tests, tmp_path)
+    connect = "org.apache.kafka.tools.ConnectPluginPathTest"
+    batch = Batch((KERBEROS, connect, KERBEROS_RULE), 300.0)
+    first, ((last,)) = verify(stock, patched, [batch], SELECTION, Progress())
+    assert [(v.name, v.both, v.errors, v.trouble) for v in first] == [(n, (), [], "") for n in batch.classes[::2]]
+    assert all(v.stock.tests and v.stock.count(PASSED) == len(v.stock.tests) for v in first)
+    wanted = "org/apache/kafka/connect/runtime/isolation/TestPlugins$TestPlugin"
+    assert last.trouble == f"stock: {connect} cannot be loaded: {wanted}" and stock.known(connect) is None
+
+
 def test_no_such_class(home: Path) -> None:
     ran = rackspan("verify-stock", "NoSuchTest", home=home, seconds=900)
     assert ran.returncode == Exit.USAGE and "there is no such test class" in ran.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,11 +15,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
-_OPTIONS = ("-Xmx2g", "-Xss4m", "-XX:+UseSerialGC", "-Djava.security.manager=allow")
+_OPTIONS = (
+    *("-Xmx2g", "-Xss4m", "-XX:+UseSerialGC", "-Djava.security.manager=allow"),
+    "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",  # MiniKdc lets it read its file again
+)
 # Of classes that share a JVM each runs for seconds, most of which compiling would take. One alone may be long.
 _BRIEF = ("-XX:TieredStopAtLevel=1",)
 # How the console's feed, in the log, ends the line of a test that begins.
 _BEGUN = " :: STARTED"
+# Where one class cannot be loaded, every test of its JVM is said to have failed; alone it seems to hold none.
+_UNDISCOVERED = "TestEngine with ID 'junit-jupiter' encountered"
 _REPORT = "TEST-junit-jupiter.xml"
 
 
@@ -72,6 +78,9 @@ class Run:
             trouble = f"no end in {seconds:.0f} s{self._last_begun()}"
             return {name: Outcome(seconds=seconds, trouble=trouble) for name in self.classes}
         shutil.rmtree(self.folder / "work", ignore_errors=True)
+        told = (self.folder / "log").read_text(errors="replace")
+        if _UNDISCOVERED in told:
+            return dict.fromkeys(self.classes, Outcome(trouble=_unloaded(told)))
         report = self.folder / "reports" / _REPORT
         if not report.is_file():
             return {
@@ -116,6 +125,13 @@ def parse(report: Path, classes: Sequence[str]) -> dict[str, Outcome]:
             messages[outer][name] = words[0][:300] if words else ""
         seconds[outer] += float(case.get("time", "0").replace(",", ""))
     return {name: Outcome(tests[name], round(seconds[name], 3), "", messages[name]) for name in classes}
+
+
+def _unloaded(log: str) -> str:
+    """Which classes could not be loaded, and for want of what."""
+    classes = re.findall(r"className = '([^']+)', classLoader = \S+\] resolution failed", log)
+    causes = re.findall(r"Cause: \S+?(?:Error|Exception): (\S+)", log)
+    return f"{', '.join(dict.fromkeys(classes))} cannot be loaded: {', '.join(dict.fromkeys(causes))}"
 
 
 def _java() -> str:

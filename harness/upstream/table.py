@@ -109,6 +109,7 @@ class Table(BaseModel):
         known, wrong = sum(len(r.known) for r in self.classes), sum(len(r.errors) for r in self.classes)
         open_ = sum(bool(r.trouble) for r in self.classes)
         said = f"{len(self.classes)} classes: {stock} tests pass on stock, {patched} on patched, "
+        said += f"{sum(len(r.both) for r in self.classes)} fail on both, "
         said += f"{known} known difference(s), {wrong} unexplained"
         return said + (f", {open_} without verdict" if open_ else "")
 

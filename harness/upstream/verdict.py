@@ -51,7 +51,7 @@ class Verdict:
         """What a reader should know of the row."""
         parts = [*self.errors]
         parts += [f"{t}: known" for t in self.known]
-        parts += [f"{t}: fails on both" for t in self.both]
+        parts += [f"{t}: fails on both: {self.stock.messages.get(t, '')[:100]}" for t in self.both]
         parts += [f"{t}: passed at the second attempt" for t in self.again]
         return "; ".join([*parts, self.trouble] if self.trouble else parts)
 
