@@ -48,8 +48,9 @@ def bench(
     for line in failed:
         err.print(f"not measured: {line}", markup=False)
     page = report.write(runs, to or project_root() / "build" / "bench" / chosen.name, progress)
-    told = json.loads(page.with_name("report.json").read_text(encoding="utf-8"))["runs"]
-    for line in [line for run in told for line in [*run["findings"], *run["warnings"]]]:
+    told = json.loads(page.with_name("report.json").read_text(encoding="utf-8"))
+    lines = [line for run in told["runs"] for line in [*run["findings"], *run["warnings"]]]
+    for line in [*lines, *(line for lives in told["lives"] for line in lives["findings"])]:
         err.print(line, markup=False)
     out.print(str(page), markup=False)
     if failed:

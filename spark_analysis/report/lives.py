@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from spark_analysis import stats
+from spark_analysis.report import words
 from spark_analysis.report.goals import GOALS, judged
 from spark_analysis.report.rounds import ratios
 from spark_analysis.report.verdicts import against_stock
@@ -19,8 +20,8 @@ _SAME, _SAME_SPEC = ("name", "versions", "patches"), ("workload", "backend")
 
 
 def over_lives(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Of every benchmark that was run more than once with the same spec and versions: name, runs, and goals, rows as
-    those of one run, whose ``by_life`` holds one ratio a life and whose interval is one over lives.
+    """Of every benchmark that was run more than once with the same spec and versions: name, runs, findings in words,
+    and goals, rows as those of one run, whose ``by_life`` holds one ratio a life and whose interval is one over lives.
     """
     groups: dict[str, list[dict[str, Any]]] = {}
     for part in parts:
@@ -41,7 +42,10 @@ def _together(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
             else:
                 row = judged(goal, found)
             goals.append({**row, "by_life": found["by_round"]})
-    return {"name": runs[0]["name"], "runs": [run["run_id"] for run in runs], "goals": goals}
+    name = runs[0]["name"]
+    label = next(m["label"] for m in runs[0]["spec"]["workload"]["modes"] if m["role"] == "candidate")
+    told = words.lives_findings(name, len(runs), goals, label)
+    return {"name": name, "runs": [run["run_id"] for run in runs], "goals": goals, "findings": told}
 
 
 def _noise(runs: Sequence[dict[str, Any]], per_thousand: int) -> float:

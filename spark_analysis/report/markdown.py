@@ -15,7 +15,8 @@ def summary(document: dict[str, Any]) -> str:
     parts = ["\n".join(f"- **{sentence}**" for sentence in document["headline"])]
     parts += [_left_out(document["skipped"])]
     for lives in document["lives"]:
-        parts += [f"## {words.lives(lives)}", _lives(lives["goals"])]
+        parts += [f"## {words.lives(lives)}", "\n".join(f"- {line}" for line in lives["findings"])]
+        parts += [_lives(lives["goals"])]
     for run in document["runs"]:
         lines = [*run["findings"], *(f"**{warning}**" for warning in run["warnings"])]
         parts += [f"## {run['run_id']}", "\n".join(f"- {line}" for line in lines)]

@@ -105,6 +105,12 @@ def lives(row: dict[str, Any]) -> str:
     return f"{row['name']}: {len(row['runs'])} lives of its cluster together"
 
 
+def lives_findings(name: str, number_of: int, goals: list[dict[str, Any]], candidate: str) -> list[str]:
+    """The goals over lives in words; one sentence where none was measured."""
+    told = [f"{name}, {number_of} lives: {_goal(row, candidate)}" for row in goals]
+    return told or [f"{name}, {number_of} lives: none of its goals was measured."]
+
+
 def machine(data: dict[str, Any]) -> str:
     """How busy the machine was in the blocks, and what that means for the numbers; empty where it was not recorded."""
     if data["cpu_busy"] is None:

@@ -11,6 +11,7 @@ from spark_analysis.report.goals import FLOOR_MET, GOAL_MET, GOALS
 from spark_analysis.stats import NOT_ENOUGH
 
 P50 = GOALS["P0", 500].what
+MODES = [{"role": "baseline", "label": "acks=all"}, {"role": "candidate", "label": "acks=-2"}]
 
 
 def life(number: int, ratio: float | None, again: float = 1.01, **spec: Any) -> dict[str, Any]:
@@ -22,7 +23,7 @@ def life(number: int, ratio: float | None, again: float = 1.01, **spec: Any) -> 
         "name": "bench-x",
         "versions": {"rackspan": "1"},
         "patches": ["a.patch"],
-        "spec": {"workload": {"name": "x"}, "backend": "local", "rtt_ms": {"b": number}, **spec},
+        "spec": {"workload": {"name": "x", "modes": MODES}, "backend": "local", "rtt_ms": {"b": number}, **spec},
         "bench": {"goals": [goal], "ratios": [noise]},
     }
 
@@ -35,6 +36,10 @@ def test_a_ratio_of_each_life_and_an_interval_over_lives() -> None:
     assert (row["by_life"], row["rounds"], row["verdict"]) == (seen, 6, GOAL_MET)
     assert [row[name] for name in ("estimate", "low", "high")] == pytest.approx([1.005, 0.99, 1.02], rel=1e-4)
     assert row["note"].startswith("equal within a factor of 1.05: shown")
+    (told,) = found["findings"]
+    assert told.startswith(
+        "bench-x, 6 lives: P0 p50, patched / stock, acks=all: 1.005, 95 % interval 0.990 to 1.020: meets"
+    )
 
 
 def test_lives_that_differ_widen_the_interval() -> None:
@@ -51,10 +56,16 @@ def test_noise_over_lives_beyond_the_floor_shows_nothing() -> None:
 
 def test_few_lives_are_not_enough_and_one_without_a_ratio_does_not_count() -> None:
     (found,) = lives.over_lives([life(n, None if n == 3 else 1.0) for n in range(6)])
+    (nothing,) = lives.over_lives([life(n, None) for n in range(2)])
+    assert nothing["findings"] == ["bench-x, 2 lives: none of its goals was measured."]
     assert found["goals"][0]["verdict"] == NOT_ENOUGH and len(found["goals"][0]["by_life"]) == 5
 
 
 def test_only_runs_of_the_same_benchmark_are_lives() -> None:
-    other = [life(1, 1.0, workload={"name": "y"}), life(2, 1.0, backend="netns"), {**life(3, 1.0), "versions": {}}]
+    other = [
+        life(1, 1.0, workload={"name": "y", "modes": MODES}),
+        life(2, 1.0, backend="netns"),
+        {**life(3, 1.0), "versions": {}},
+    ]
     outage = {**life(4, 1.0), "bench": None}
     assert lives.over_lives([life(0, 1.0), *other, outage]) == []
