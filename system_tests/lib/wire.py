@@ -13,6 +13,7 @@ from harness.secure import password, trust_file
 
 MIN_REPLICAS_TAG, MIN_RACKS_TAG = 10000, 10001
 _PRODUCE, _METADATA, _SASL_HANDSHAKE, _SASL_AUTHENTICATE = 0, 3, 17, 36
+_CORRELATION = 7
 _SECONDS = 30
 _NOWHERE = b"nowhere"
 
@@ -38,7 +39,7 @@ def topic_metadata(cluster: KafkaCluster, user: str, topic: str) -> TopicMetadat
         answer = _ask(s, _SASL_AUTHENTICATE, 0, struct.pack(">i", len(word)) + word)
         assert answer[:2] == b"\0\0", f"{user} may not enter: {answer!r}"
         name = topic.encode()
-        wanted = uuid.UUID(int=0).bytes + _varint(len(name) + 1) + name + b"\0"
+        wanted = uuid.UUID(int=0).bytes + varint(len(name) + 1) + name + b"\0"
         return _topic(_ask(s, _METADATA, 12, b"\2" + wanted + b"\0\0\0", flexible=True))
 
 
@@ -47,7 +48,7 @@ def produce_nowhere(bootstrap: str, version: int, tags: bytes) -> int | None:
     None if the broker hangs up. Raises TimeoutError if it does neither.
     """
     address, _, port = bootstrap.split(",")[0].partition(":")
-    topic = b"\2" + _varint(len(_NOWHERE) + 1) + _NOWHERE + b"\2" + struct.pack(">i", 0) + b"\0" + b"\0\0"
+    topic = b"\2" + varint(len(_NOWHERE) + 1) + _NOWHERE + b"\2" + struct.pack(">i", 0) + b"\0" + b"\0\0"
     body = b"\0" + struct.pack(">hi", -1, 1000) + topic + tags
     with socket.create_connection((address, int(port)), _SECONDS) as s:
         try:
@@ -59,13 +60,14 @@ def produce_nowhere(bootstrap: str, version: int, tags: bytes) -> int | None:
 
 
 def _ask(s: socket.socket, key: int, version: int, body: bytes, *, flexible: bool = False) -> bytes:
-    header = struct.pack(">hhih", key, version, 7, -1) + (b"\0" if flexible else b"")
+    header = struct.pack(">hhih", key, version, _CORRELATION, -1) + (b"\0" if flexible else b"")
     s.sendall(struct.pack(">i", len(header + body)) + header + body)
     answer = _exactly(s, struct.unpack(">i", _exactly(s, 4))[0])
+    assert answer[:4] == struct.pack(">i", _CORRELATION), "the answer to another request"
     return answer[5 if flexible else 4 :]
 
 
-def _exactly(s: ssl.SSLSocket, size: int) -> bytes:
+def _exactly(s: socket.socket, size: int) -> bytes:
     found = b""
     while len(found) < size:
         more = s.recv(size - len(found))
@@ -126,6 +128,11 @@ def _text(value: str) -> bytes:
     return struct.pack(">h", len(value)) + value.encode()
 
 
-def _varint(number: int) -> bytes:
-    assert number < 0x80
-    return bytes([number])
+def varint(number: int) -> bytes:
+    """A number as 32 bits without sign, seven a byte, the lowest first."""
+    number &= 0xFFFFFFFF
+    found = bytearray()
+    while number > 0x7F:
+        found.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*found, number])

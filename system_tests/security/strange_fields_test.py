@@ -8,13 +8,36 @@ from collections import Counter
 from harness.services.logs import Allowed
 from system_tests.lib import expect
 from system_tests.lib.base import RackTest
-from system_tests.lib.wire import produce_nowhere
+from system_tests.lib.wire import produce_nowhere, varint
 
-REQUESTS = 400
+REQUESTS, RANDOM = 400, 200
 UNKNOWN_TOPIC_OR_PARTITION = 3
 TAGS = (0, 1, 9_999, 10_000, 10_001, 10_002, 1 << 30)
 NUMBERS = (0, 1, 2, 3, 4, 127, 128, 16_384, 1 << 27, (1 << 31) - 1, (1 << 32) - 1)
 OURS = 10_001  # which errors a client knows
+
+
+def field(tag: int, content: bytes, claimed: int | None = None) -> bytes:
+    """A tagged field; `claimed` is what it says of its length."""
+    return varint(tag) + varint(len(content) if claimed is None else claimed) + content
+
+
+READABLE = {
+    "none": varint(0),
+    "ours": varint(1) + field(OURS, b"\2"),
+    "empty": varint(1) + field(OURS, b""),
+    "negative": varint(1) + field(OURS, b"\x80"),
+    "too long": varint(1) + field(OURS, b"\xff" * 5000),
+    "repeated": varint(3) + field(OURS, b"\1") * 3,
+    "others": varint(2) + field(9999, b"x") + field(10002, b"y"),
+}
+BROKEN = {
+    "longer than it is": varint(1) + field(OURS, b"\2", claimed=100),
+    "huge": varint(1) + field(OURS, b"\2", claimed=2**31 - 1),
+    "negative length": varint(1) + field(OURS, b"\2", claimed=-1),
+    "more fields than there are": varint(2**31 - 1) + field(OURS, b"\2"),
+    "no section": b"",
+}
 
 UNREADABLE = Allowed(
     r"(Closing socket for \S+ because of error|Exception while processing request from \S+) \(kafka\.network\.Proc",
@@ -33,6 +56,15 @@ class StrangeFields(RackTest):
             producer.wait_totals("the producer to be served", lambda t: t["acked"] >= 20)
             (broker,) = kafka.kafka.select("brokers")
             before = broker.look()
+            for name, tags in READABLE.items():
+                assert produce_nowhere(kafka.bootstrap, 9, tags) == UNKNOWN_TOPIC_OR_PARTITION, name
+            for name, tags in BROKEN.items():
+                assert produce_nowhere(kafka.bootstrap, 9, tags) is None, name
+            chance = random.Random(8)
+            for number in range(RANDOM):
+                tags = varint(chance.choice((1, 2, 3, 200, 2**31))) + chance.randbytes(chance.randrange(40))
+                code = produce_nowhere(kafka.bootstrap, 9, tags)
+                assert code in (None, UNKNOWN_TOPIC_OR_PARTITION), f"number {number}: {tags.hex()}"
             seen: Counter[int | None] = Counter()
             for seed in range(REQUESTS):
                 chance = random.Random(seed)
@@ -44,6 +76,7 @@ class StrangeFields(RackTest):
             assert set(seen) == {None, UNKNOWN_TOPIC_OR_PARTITION}, seen
             assert REQUESTS // 10 < seen[None] < REQUESTS * 9 // 10, f"{seen}: that tries one side only"
             assert broker.look() == before, "it is another process now"
+            assert produce_nowhere(kafka.bootstrap, 9, READABLE["ours"]) == UNKNOWN_TOPIC_OR_PARTITION
             sent = producer.end()
             expect.all_acknowledged(sent, len(sent))
 
@@ -54,15 +87,6 @@ def section(chance: random.Random, sound: bool) -> bytes:
     out = varint(fields if sound else chance.choice(NUMBERS))
     for number in range(fields):
         content = chance.randbytes(chance.choice((0, 1, 2, 4, 8, 600)))
-        out += varint(OURS + number if sound else chance.choice(TAGS))
-        out += varint(len(content) if sound or chance.random() < 0.5 else chance.choice(NUMBERS)) + content
+        tag = OURS + number if sound else chance.choice(TAGS)
+        out += field(tag, content, None if sound or chance.random() < 0.5 else chance.choice(NUMBERS))
     return out if sound or chance.random() < 0.5 else out + chance.randbytes(chance.randint(0, 63))
-
-
-def varint(number: int) -> bytes:
-    """An unsigned number, seven bits a byte, the lowest first."""
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*out, number])
