@@ -78,7 +78,7 @@ class Run:
             trouble = f"no end in {seconds:.0f} s{self._last_begun()}"
             return {name: Outcome(seconds=seconds, trouble=trouble) for name in self.classes}
         shutil.rmtree(self.folder / "work", ignore_errors=True)
-        told = (self.folder / "log").read_text(errors="replace")
+        told = self._log()
         if _UNDISCOVERED in told:
             return dict.fromkeys(self.classes, Outcome(trouble=_unloaded(told)))
         report = self.folder / "reports" / _REPORT
@@ -95,13 +95,15 @@ class Run:
         self._process.wait()
         shutil.rmtree(self.folder / "work", ignore_errors=True)
 
+    def _log(self) -> str:
+        return (self.folder / "log").read_text(errors="replace")
+
     def _last_begun(self) -> str:
-        log = (self.folder / "log").read_text(errors="replace")
-        begun = [line for line in log.splitlines() if line.endswith(_BEGUN)]
+        begun = [line for line in self._log().splitlines() if line.endswith(_BEGUN)]
         return f", last in {begun[-1].partition(' > ')[2].removesuffix(_BEGUN)[:200]}" if begun else ""
 
     def _last_words(self) -> str:
-        lines = [line for line in (self.folder / "log").read_text(errors="replace").splitlines() if line.strip()]
+        lines = [line for line in self._log().splitlines() if line.strip()]
         return f": {lines[-1].strip()[:200]}" if lines else ""
 
 
