@@ -99,9 +99,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return out
 
 
-def noise_factor(control: Interval | None) -> float:
+def noise_factor(low: float | None, high: float | None) -> float:
     """By what factor two equal modes differed: the farther end of their interval, up or down. 1: none was measured."""
-    return 1.0 if control is None else math.exp(max(abs(math.log(control.low)), abs(math.log(control.high))))
+    return 1.0 if low is None or high is None else math.exp(max(abs(math.log(low)), abs(math.log(high))))
 
 
 def verdict(low: float | None, high: float | None, noise: float = 1.0) -> str:

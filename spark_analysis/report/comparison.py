@@ -23,7 +23,7 @@ def noises(measured: Rounds) -> list[dict[str, Any]]:
     for q in QUANTILES:
         found = measured.ratio(("control", "quiet"), ("baseline", "quiet"), q)
         if found is not None and found["low"] is not None:
-            factor = stats.noise_factor(stats.Interval(found["estimate"], found["low"], found["high"]))
+            factor = stats.noise_factor(found["low"], found["high"])
             out.append({"per_thousand": q, "factor": factor, "low": found["low"], "high": found["high"]})
     return out
 

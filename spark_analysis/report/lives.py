@@ -57,6 +57,4 @@ def _noise(runs: Sequence[dict[str, Any]], per_thousand: int) -> float:
         if (row["role"], row["part"], row["per_thousand"]) == ("control", "quiet", per_thousand)
     ]
     found = ratios(seen)
-    if found is None or found["low"] is None:
-        return 1.0
-    return stats.noise_factor(stats.Interval(found["estimate"], found["low"], found["high"]))
+    return 1.0 if found is None else stats.noise_factor(found["low"], found["high"])
