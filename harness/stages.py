@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import subprocess
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from harness.crew import Crew
 from harness.errors import RackspanError
 from harness.home import project_root
 from harness.progress import Progress, Seen
+from harness.runner.lifeline import end_with_parent
 
 _TAIL = 60
 
@@ -67,6 +70,8 @@ def _program(command: Sequence[str], running: Crew[subprocess.Popen[str]]) -> It
             stdin=subprocess.DEVNULL,
             text=True,
             errors="replace",
+            process_group=0,  # Ctrl-C reaches us alone: a second signal would break off what the first one tears down
+            preexec_fn=partial(end_with_parent, signal.SIGTERM),
         )
 
     with running.member(start) as process:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 import pytest
 from hypothesis import settings
@@ -21,8 +24,13 @@ settings.load_profile("shared machine")
 
 def pytest_configure(config: pytest.Config) -> None:
     """An ordinary user's tests get a network of their own, before there are threads: root's need none."""
+    signal.signal(signal.SIGTERM, _interrupt)  # a terminated session tears its clusters down as an interrupted one does
     if not attempt().hindrance:
         settle()
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
 
 
 @pytest.fixture

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from harness.backends.base import ProcessState
 from harness.cluster import KafkaCluster
+from harness.home import project_root
 from harness.tests.commands import begin, processes, rackspan
 from harness.wait import wait_for
 
@@ -36,6 +38,25 @@ def test_an_interrupted_up_leaves_nothing(home: Path, number: signal.Signals) ->
     assert "Traceback" not in err
     assert processes(home, "lab") == 0
     assert not (home / "clusters" / "lab").exists()
+
+
+def test_a_terminated_session_of_tests_ends_its_clusters(tmp_path: Path) -> None:
+    one = "harness/tests/test_cluster.py::test_kept_data_is_there_after_the_next_up"
+    options = ["-q", "-p", "no:cacheprovider", f"--basetemp={tmp_path / 'base'}"]
+    session = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *options, one], cwd=project_root(), stdout=subprocess.PIPE, text=True
+    )
+    found = (tmp_path / "base").glob
+    pids = wait_for("a node", lambda: list(found("*/home/clusters/*/*/pid")), 60, every=0.02)
+    folder = pids[0].parent.parent
+    try:
+        session.terminate()
+        out, _ = session.communicate(timeout=60)
+        assert session.returncode == pytest.ExitCode.INTERRUPTED, out
+        assert not folder.exists()
+        assert processes(folder.parent.parent, folder.name) == 0
+    finally:
+        rackspan("down", "--all", home=folder.parent.parent)
 
 
 def test_what_a_killed_up_left_is_ended_by_the_next_up(home: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -98,6 +99,34 @@ def test_an_interrupt_ends_what_runs_and_starts_nothing_more(tmp_path: Path) -> 
             os.kill(int(p.read_text()), 0)
     assert not three.exists()
     assert told.notes == []
+
+
+def test_ctrl_c_in_a_terminal_reaches_a_stage_once(tmp_path: Path) -> None:
+    """The terminal signals a whole group; the stage's end comes from us."""
+    group = "import os, sys; sys.exit(os.getpgrp() != os.getpid())"
+    assert stages.run([Stage("group", [sys.executable, "-c", group])], tmp_path / "logs", Told()) == Tally(passed=1)
+
+
+def test_a_stage_ends_with_whoever_runs_it(tmp_path: Path) -> None:
+    waits = f"import os, pathlib, signal; pathlib.Path('{tmp_path}/new').write_text(str(os.getpid()));"
+    waits += f"os.rename('{tmp_path}/new', '{tmp_path}/pid'); signal.pause()"
+    runs = "import pathlib, sys; from harness import stages; from harness.tests.test_stages import Told;"
+    runs += (
+        "stages.run([stages.Stage('waits', [sys.executable, '-c', sys.argv[1]])], pathlib.Path(sys.argv[2]), Told())"
+    )
+    runner = subprocess.Popen([sys.executable, "-c", runs, waits, str(tmp_path / "logs")], cwd=project_root())
+    stage = int(wait_for("the stage", lambda: (tmp_path / "pid").read_text(), 60))
+    runner.kill()
+    runner.wait()
+    wait_for("the stage to end", lambda: _ended(stage), 60)
+
+
+def _ended(pid: int) -> bool:
+    """Whether there is no such process, or one that nobody has waited for."""
+    try:
+        return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
 
 
 def test_old_results_and_links_do_not_count(tmp_path: Path) -> None:
