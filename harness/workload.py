@@ -58,7 +58,7 @@ class TopicPlan(Strict):
 
 
 class Load(Strict):
-    """Open loop: records per second, bytes of a value."""
+    """Records per second, bytes of a value. Open loop: no record waits for the answer of another one."""
 
     rate: float = Field(gt=0, le=100_000)
     size: int = Field(200, ge=64, le=1_000_000)
@@ -68,6 +68,13 @@ class Load(Strict):
         le=100,
         description="producers that share the rate: a broker answers one request of a connection after the other, so "
         "each must send seldom enough that its records do not wait for one another",
+    )
+    unanswered_kib: int | None = Field(
+        None,
+        ge=64,
+        le=1_000_000,
+        description="makes it a closed loop: each producer waits while so much of what it sent has no answer, as "
+        "kafka-producer-perf-test does at full speed",
     )
 
 

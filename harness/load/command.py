@@ -29,10 +29,12 @@ def java_command(
 
 @dataclass(frozen=True)
 class Produce:
-    """One open-loop producer. ``rate`` is records per second, ``duration`` seconds, ``size`` bytes of the value.
+    """One producer, an open loop. ``rate`` is records per second, ``duration`` seconds, ``size`` bytes of the value.
 
     ``acks`` is 0, 1, all or, with the patched client, min.insync.replicas (-2): the client judges it.
     ``connections`` producers take the records in turn: a broker answers one request of a connection after the other.
+    ``unanswered_kib`` makes it a closed loop: each of them waits while so much of what it sent has no answer, and what
+    would have been due meanwhile is not sent.
     ``spread`` is round-robin, sticky (no key: the client's own choice), keyed (the key is the record's number, 8 bytes)
     or one partition number. Kafka settings that are None stay at the client's default. ``control`` lets the caller
     write pause, resume and stop lines to stdin. `histogram`: records are counted instead of kept, in windows that the
@@ -48,6 +50,7 @@ class Produce:
     size: int = 200
     acks: str = "all"
     connections: int = 1
+    unanswered_kib: int | None = None
     spread: str = "round-robin"
     linger_ms: int = 0
     retries: int | None = None
@@ -80,6 +83,7 @@ class Produce:
             "size": self.size,
             "acks": self.acks,
             "connections": self.connections,
+            "unanswered-kib": self.unanswered_kib,
             "spread": self.spread,
             "linger-ms": self.linger_ms,
             "retries": self.retries,

@@ -155,6 +155,7 @@ def _side(workload: Workload, mode: Mode, cluster: KafkaCluster, load: Clients) 
         size=workload.load.size,
         acks=mode.acks,
         connections=workload.load.connections,
+        unanswered_kib=workload.load.unanswered_kib,
         start_paused=True,
         close_seconds=20,
         histogram=workload.record == "histogram",
@@ -231,7 +232,7 @@ def _ramp(run: RunFolder, workload: Workload, ramp: Ramp, side: Side, data: dict
     for rate in ramp.rates:
         side.client.set_rate(rate)
         pause(workload.blocks.settle)
-        step = {**data, "part": f"rate-{rate:g}", "rate": rate}
+        step = {**data, "part": f"rate-{rate:.10g}", "rate": rate}
         told = _part(run, workload, side, step, workload.blocks.seconds, seed, first)
         first = first or told
         void += told["void"]

@@ -42,6 +42,15 @@ COUNTED = {
     "stalls": {"nodes": ["b1", "c1"], "seconds": 0.2, "every": 0.3},
     "ramp": {"rates": [100, 300], "answered": 0.01, "times": 1e6},
 }
+# More than anybody can do, of producers that wait for room: nothing is refused, the brokers are merely at their end.
+FULL = {
+    **COUNTED,
+    "name": "full",
+    "consume": False,
+    "stalls": None,
+    "load": {"rate": 100, "connections": 2, "unanswered_kib": 64},
+    "ramp": {"rates": [100, 1000000], "answered": 0.5, "times": 1e6},
+}
 
 
 @pytest.mark.cluster
@@ -49,7 +58,7 @@ def test_a_small_run_ends_in_a_page_that_claims_nothing(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(SMALL))
     file = tmp_path / "both.yaml"
     nowhere = [{**mode, "distribution": "/nowhere"} for mode in SMALL["modes"]]
-    changes: list[dict[str, Any]] = [{"modes": nowhere}, {}, COUNTED]
+    changes: list[dict[str, Any]] = [{"modes": nowhere}, {}, COUNTED, FULL]
     parts = [{"workload": "small.yaml", "change": change} for change in changes]
     file.write_text(yaml.safe_dump({"name": "both", "parts": parts}))
     done = rackspan("bench", str(file), "--seed", "3", "--out", str(tmp_path / "out"), home=tmp_path, seconds=500)
@@ -57,7 +66,7 @@ def test_a_small_run_ends_in_a_page_that_claims_nothing(tmp_path: Path) -> None:
     assert "not measured: small: " in done.stderr and "/nowhere" in done.stderr, "what fails stops no other part"
     assert done.stdout.strip() == str(tmp_path / "out/report.html")
     assert "not enough runs" in done.stderr and "meets the goal" not in done.stderr
-    run, other = json.loads((tmp_path / "out/report.json").read_text())["runs"]
+    run, other, full = json.loads((tmp_path / "out/report.json").read_text())["runs"]
     page = (tmp_path / "out/report.html").read_text()
     assert run["seed"] == 3 and "rackspan acks=min.insync.replicas" in page and page.count("<svg") >= 2
 
@@ -78,8 +87,9 @@ def test_a_small_run_ends_in_a_page_that_claims_nothing(tmp_path: Path) -> None:
     manifest = results.read_manifest(Path("runs") / run["run_id"])
     assert manifest["state"] == "finished"
     told = manifest["spec"]["campaign"]
-    assert (told["name"], told["part"], told["parts"]) == ("both", 2, 3) and told["id"].endswith("Z-both")
+    assert (told["name"], told["part"], told["parts"]) == ("both", 2, 4) and told["id"].endswith("Z-both")
     _counted(other)
+    _at_full_speed(full)
     _into_a_document(tmp_path, run["run_id"])
 
 
@@ -116,6 +126,13 @@ def _counted(run: dict[str, Any]) -> None:
         ("candidate", 300, 0),
         ("baseline", 300, 0),
     }
+
+
+def _at_full_speed(run: dict[str, Any]) -> None:
+    bench = run["bench"]
+    assert [b["part"] for b in bench["blocks"]] == ["rate-100", "rate-1000000"] * 2
+    assert {row["outcome"] for row in bench["outcomes"]} == {"OK"}, "a send waits for room for as long as it takes"
+    assert all(c["per_s"] > 200 and c["ended"] == 1 for c in bench["knee"]["capacity"])
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,25 @@ def test_a_hanging_broker_does_not_hold_up_the_schedule(broker: Broker, tmp_path
     assert np.count_nonzero(latency > 0.5e9) > 50
 
 
+def test_a_closed_loop_waits_for_room_and_makes_up_for_nothing(broker: Broker, tmp_path: Path) -> None:
+    spec = Produce("p1", broker.bootstrap, broker.topic("closed"), tmp_path / "sends.bin", 500, 6, size=1000)
+    with client(replace(spec, unanswered_kib=64), tmp_path) as running:
+        running.wait_line("second", 20)
+        broker.pause()
+        try:
+            frozen = len(running.lines)
+            running.wait_line("second", 10, frozen + 2)
+        finally:
+            broker.resume()
+        summary = running.finish(60)
+    assert summary["acked"] == 3000, "a send that waits is no error"
+    assert max(line["unanswered"] for line in running.lines if line["event"] == "second") < (64 << 10) / 1000
+    acks = read_acks(spec.out)
+    due = column(acks, "due_ns")
+    assert np.max(column(acks, "sent_ns") - due) <= 10_000_000, "what cannot be sent is not due"
+    assert np.max(np.diff(due)) > 1e9, "the schedule goes on when there is room again"
+
+
 def test_a_killed_client_leaves_a_readable_file(broker: Broker, tmp_path: Path) -> None:
     spec = Produce("p1", broker.bootstrap, broker.topic("killed"), tmp_path / "sends.bin", rate=500, duration=60)
     with client(spec, tmp_path) as running:

@@ -20,10 +20,14 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** Open-loop producer: each record has a due time fixed beforehand, and latency counts from it. */
+/**
+ * Open-loop producer: each record has a due time fixed beforehand, and latency counts from it. As a closed loop it waits
+ * for room, and what it could not send in the meantime is never due.
+ */
 final class ProduceRun {
 
     private static final long IDLE_PARK_NS = 2_000_000;
+    private static final long BEHIND_NS = 10_000_000;
 
     private final ProduceSettings settings;
     private final Clock clock = Clock.anchor();
@@ -190,6 +194,10 @@ final class ProduceRun {
             if (now < due) {
                 LockSupport.parkNanos(Math.min(due - now, IDLE_PARK_NS));
                 continue;
+            }
+            if (settings.closedLoop() && now - due > BEHIND_NS) {
+                schedule.begin(now, seq);
+                due = now;
             }
             send(producers.of(seq), log, seq, due, now, partition(seq, partitions), template);
             seq++;
