@@ -222,6 +222,25 @@ def test_a_class_that_cannot_be_loaded_takes_no_other_with_it(tmp_path: Path) ->
     assert last.trouble == f"stock: {connect} cannot be loaded: {wanted}" and stock.known(connect) is None
 
 
+def test_a_file_that_may_not_be_read_is_closed_to_root_too(tmp_path: Path) -> None:
+    side = Side("stock", find("stock"), artifacts("test", "junit"), tmp_path)
+    name = "org.apache.kafka.common.security.oauthbearer.internals.secured.ConfigurationUtilsTest"
+    run = Run(side.path, [name], tmp_path / "run")
+    assert run.outcomes(300.0)[name].tests["testFileUnreadable()"] == PASSED
+
+
+def test_what_fails_beside_others_counts_as_it_is_alone(tmp_path: Path) -> None:
+    tests = artifacts("test", "junit")
+    stock, patched = Side("stock", find("stock"), tests, tmp_path), Side("patched", find("rackspan"), tests, tmp_path)
+    # The second one registers a bean under a name that the first one has left in use.
+    together = Batch(("org.apache.kafka.tools.DumpLogSegmentsTest", "org.apache.kafka.tools.JmxToolTest"), 300.0)
+    spoilt = stock.run(list(together.classes), "both").outcomes(300.0)
+    assert spoilt[together.classes[1]].count(FAILED) > 10
+    ((first, second),) = verify(stock, patched, [together], SELECTION, Progress())
+    assert (first.both, second.both, second.errors) == ((), (), [])
+    assert second.patched.count(PASSED) == len(second.patched.tests) > 10
+
+
 def test_no_such_class(home: Path) -> None:
     ran = rackspan("verify-stock", "NoSuchTest", home=home, seconds=900)
     assert ran.returncode == Exit.USAGE and "there is no such test class" in ran.stderr

@@ -11,7 +11,7 @@ from itertools import count
 from harness.crew import Crew
 from harness.progress import Progress
 from harness.upstream.classes import JarClasses, Selection
-from harness.upstream.junit import Outcome, Run
+from harness.upstream.junit import FAILED, Outcome, Run
 from harness.upstream.sides import Side
 from harness.upstream.verdict import Verdict, judge
 
@@ -95,11 +95,14 @@ class _Work:
     def _run(
         self, wanted: Mapping[Side, list[str]], seconds: float, *, keep: bool = True
     ) -> dict[tuple[str, str], Outcome]:
-        """Outcomes by (side, class). A class of a batch that did not end well gets a JVM of its own."""
+        """Outcomes by (side, class). A class of a batch that did not end well, or in which a test failed, gets a JVM of
+        its own: what others left in the one that it shared may be why.
+        """
         found = self._together(wanted, seconds)
         for side, names in wanted.items():
             for name in names:
-                if len(names) > 1 and found[side.name, name].trouble:
+                first = found[side.name, name]
+                if len(names) > 1 and (first.trouble or first.count(FAILED)):
                     found.update(self._together({side: [name]}, self._selection.limit(name)))
                 if keep and not found[side.name, name].trouble:
                     side.keep(name, found[side.name, name])
