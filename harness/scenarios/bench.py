@@ -76,7 +76,7 @@ def run_bench(
                 cluster.wait_in_sync()
         for cluster in clusters.values():
             cluster.progress = Progress()  # one line a block is enough
-        _warm_up(run, sides, workload.blocks.warmup, progress)
+        _warm_up(run, sides, workload, progress)
 
         def turn(block: int, number: int, mode: int) -> list[str]:
             return _turn(run, workload, sides[mode], block, number, seed, progress)
@@ -167,15 +167,22 @@ def _side(workload: Workload, mode: Mode, cluster: KafkaCluster, load: Clients) 
     return Side(mode, cluster, topics, client)
 
 
-def _warm_up(run: RunFolder, sides: list[Side], seconds: float, progress: Progress) -> None:
-    """All modes at once: compiled code and filled caches are wanted here, not numbers."""
+def _warm_up(run: RunFolder, sides: list[Side], workload: Workload, progress: Progress) -> None:
+    """All modes at once: compiled code and filled caches are wanted here, not numbers. A closed loop goes as fast as it
+    is going to be measured: what it cannot send leaves no backlog.
+    """
+    seconds, ramp = workload.blocks.warmup, workload.ramp
     with progress.step(f"all modes warmed up for {seconds:g} s"):
         for side in sides:
             run.event("phase", "warmup", "begin", {"mode": side.mode.shown, "producer": side.mode.name})
+            if ramp is not None and workload.load.unanswered_kib is not None:
+                side.client.set_rate(ramp.rates[-1])
             side.client.resume()
         pause(seconds)
         for side in sides:
             side.client.pause()
+            if ramp is not None:
+                side.client.set_rate(ramp.rates[0])
             run.event("phase", "warmup", "end", {"mode": side.mode.shown, "producer": side.mode.name})
     for side in sides:
         _answered(side.client)

@@ -12,7 +12,7 @@ from typing import Any
 
 from spark_analysis import stats
 from spark_analysis.report import words
-from spark_analysis.report.goals import GOALS, judged
+from spark_analysis.report.goals import GOALS, NOT_HERE, judged
 from spark_analysis.report.rounds import ratios
 from spark_analysis.report.verdicts import against_stock
 
@@ -35,7 +35,9 @@ def _together(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     goals = []
     for (name, of), goal in GOALS.items():
         rows = [row for run in runs for row in run["bench"]["goals"] if (row["id"], row["what"]) == (name, goal.what)]
-        found = ratios([row["estimate"] for row in rows if row["estimate"]])
+        # What a run cannot answer, many of them cannot either.
+        answered = [row for row in rows if not row["verdict"].startswith(NOT_HERE)]
+        found = ratios([row["estimate"] for row in answered if row["estimate"]])
         if found is not None:
             if name == "P0" and isinstance(of, int):
                 row = against_stock(of, found, _noise(runs, of))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from spark_analysis.report import lives
-from spark_analysis.report.goals import FLOOR_MET, GOAL_MET, GOALS
+from spark_analysis.report.goals import FLOOR_MET, GOAL_MET, GOALS, NOT_HERE
 from spark_analysis.stats import NOT_ENOUGH
 
 P50 = GOALS["P0", 500].what
@@ -16,7 +16,7 @@ MODES = [{"role": "baseline", "label": "acks=all"}, {"role": "candidate", "label
 
 def life(number: int, ratio: float | None, again: float = 1.01, **spec: Any) -> dict[str, Any]:
     """What of a run's part is looked at: a goal with its ratio, and how much acks=all differs from itself."""
-    goal = {"id": "P0", "what": P50, "estimate": ratio}
+    goal = {"id": "P0", "what": P50, "estimate": ratio, "verdict": NOT_ENOUGH}
     noise = {"role": "control", "part": "quiet", "per_thousand": 500, "estimate": again}
     return {
         "run_id": f"r{number}",
@@ -52,6 +52,16 @@ def test_noise_over_lives_beyond_the_floor_shows_nothing() -> None:
     assert found["goals"][0]["verdict"] == (
         "not shown: acks=all differs from itself by a factor of 1.06, more than the floor"
     )
+
+
+def test_what_no_run_could_answer_is_not_answered_by_many() -> None:
+    runs = [life(n, 1.0) for n in range(6)]
+    for run in runs:
+        run["bench"]["goals"].append(
+            {"id": "P1", "what": GOALS["P1", 500].what, "estimate": 0.5, "verdict": f"{NOT_HERE}: no delays"}
+        )
+    (found,) = lives.over_lives(runs)
+    assert [row["id"] for row in found["goals"]] == ["P0"]
 
 
 def test_few_lives_are_not_enough_and_one_without_a_ratio_does_not_count() -> None:
