@@ -144,11 +144,12 @@ class Host(ABC):
             # /proc tells the pid that the harness sees, also where the process has another one for itself
             f'read -r stat < /proc/self/stat && set -- $stat && line="$1 ${{22}}" && '
             f'echo "$line" > {pid}.part && mv {pid}.part {pid} && '
-            f'echo "$line" >&3 && exec 3>&- && {exports(env)}exec {shlex.join(command)}'
+            f'echo "$line" >&3 && exec 3>&- && exec {shlex.join(command)}'
         )
         script = (
             f'mkdir -p -- "$(dirname {pid})" "$(dirname {out})" && rm -f {pid} && exec 3>&1 || exit 1\n'
-            f"setsid sh -c {shlex.quote(inner)} < /dev/null >> {out} 2>&1 &"
+            # it carries its environment before anybody can know of it: leftovers are found by that
+            f"{exports(env)}setsid sh -c {shlex.quote(inner)} < /dev/null >> {out} 2>&1 &"
         )
         done = self.launch(script)
         process = Process.parse(done.out)
@@ -249,13 +250,19 @@ class Backend(ABC):
 
 
 def end_processes(marker: Path, backend: Backend) -> None:
-    """Kills every process that carries the mark (a folder) and waits until all are gone. Raises WaitTimeout."""
+    """Kills every process that carries the mark (a folder) and waits until all are gone. Raises WaitTimeout.
+
+    It looks until two looks in a row find nothing: a process that is becoming another program has no environment then.
+    """
+    empty = 0
 
     def gone() -> bool | Pending:
+        nonlocal empty
         left = backend.leftovers(str(marker))
         for host, process in left:
             host.signal(process, SIGKILL)
-        return Pending(f"processes {', '.join(str(p.pid) for _, p in left)}") if left else True
+        empty = 0 if left else empty + 1
+        return empty == 2 or Pending(f"processes {', '.join(str(p.pid) for _, p in left) or 'not seen again'}")
 
     wait_for(f"the processes of {marker.name} to end", gone, 30, every=0.05, do="see why they do not end in `ps`")
 

@@ -8,7 +8,7 @@ from signal import SIGCONT, SIGKILL, SIGSTOP
 
 import pytest
 
-from harness.backends.base import Process, ProcessState, end_processes
+from harness.backends.base import Host, Process, ProcessState, end_processes
 from harness.backends.local import MARKER, LocalBackend, LocalHost
 from harness.errors import RackspanError
 from harness.wait import wait_for
@@ -69,6 +69,22 @@ def test_a_command_that_does_not_exist_is_said_to_be_so(host: LocalHost) -> None
     process = start(host, "no-such-command")
     wait_for("it to end", lambda: host.state(process) is ProcessState.GONE, 5)
     assert "no-such-command" in host.read(f"{host.root}/out")
+
+
+class BlinkingBackend(LocalBackend):
+    """Misses every process at the first look, as one is missed that is becoming another program."""
+
+    looks = 0
+
+    def leftovers(self, marker: str) -> list[tuple[Host, Process]]:
+        self.looks += 1
+        return super().leftovers(marker) if self.looks > 1 else []
+
+
+def test_a_process_that_one_look_misses_is_ended(host: LocalHost) -> None:
+    process = start(host, "sleep", "60")
+    end_processes(Path(host.root), BlinkingBackend())
+    assert host.state(process) is ProcessState.GONE
 
 
 def test_marked_processes_are_ended_whole(host: LocalHost) -> None:
