@@ -7,7 +7,6 @@ import signal
 import sys
 import tempfile
 import traceback
-from types import FrameType
 from typing import NoReturn
 
 import typer
@@ -36,6 +35,7 @@ from harness.cli import (
 )
 from harness.errors import Exit, RackspanError
 from harness.net import namespaces
+from harness.runner import lifeline
 
 app = typer.Typer(
     name="rackspan",
@@ -73,7 +73,7 @@ app.add_typer(fault.fault, name="fault")
 def main() -> NoReturn:
     """Runs the command; ends with the exit code."""
     namespaces.may_restart = True
-    signal.signal(signal.SIGTERM, _interrupt)  # a terminated command cleans up as an interrupted one does
+    signal.signal(signal.SIGTERM, lifeline.interrupt)
     try:
         app(prog_name="rackspan")
     except RackspanError as e:
@@ -85,10 +85,6 @@ def main() -> NoReturn:
     except Exception as e:  # the last resort: whatever it is, it is ours
         sys.exit(_own_defect(e))
     sys.exit(Exit.OK)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 def _own_defect(error: Exception) -> int:

@@ -6,6 +6,8 @@ import ctypes
 import signal
 from contextlib import suppress
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 _PR_SET_PDEATHSIG = 1
 
@@ -13,6 +15,11 @@ _PR_SET_PDEATHSIG = 1
 def end_with_parent(number: signal.Signals) -> None:
     """Asks the kernel to send this process that signal when its parent ends."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(number))
+
+
+def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    """A handler by which SIGTERM ends a program as Ctrl-C does: what it has is torn down."""
+    raise KeyboardInterrupt
 
 
 def children(parent: int) -> list[int]:

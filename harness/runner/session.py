@@ -27,7 +27,7 @@ from harness.home import project_root
 from harness.net import namespaces
 from harness.net.trial import attempt
 from harness.progress import Progress
-from harness.runner.lifeline import children, end_with_parent
+from harness.runner.lifeline import children, end_with_parent, interrupt
 from harness.services.abandoned import remove_abandoned
 from harness.wait import wait_for
 
@@ -212,10 +212,6 @@ def _end(process: subprocess.Popen[str]) -> None:
 @contextmanager
 def _interrupted_by_sigterm() -> Iterator[None]:
     """SIGTERM ends a session as Ctrl-C does: with its clusters ended."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
     before = signal.signal(signal.SIGTERM, interrupt)
     try:
         yield

@@ -171,18 +171,19 @@ def _warm_up(run: RunFolder, sides: list[Side], workload: Workload, progress: Pr
     """All modes at once: compiled code and filled caches are wanted here, not numbers. A closed loop goes as fast as it
     is going to be measured: what it cannot send leaves no backlog.
     """
-    seconds, ramp = workload.blocks.warmup, workload.ramp
+    seconds = workload.blocks.warmup
+    rates = workload.ramp.rates if workload.ramp and workload.load.unanswered_kib else []
     with progress.step(f"all modes warmed up for {seconds:g} s"):
         for side in sides:
             run.event("phase", "warmup", "begin", {"mode": side.mode.shown, "producer": side.mode.name})
-            if ramp is not None and workload.load.unanswered_kib is not None:
-                side.client.set_rate(ramp.rates[-1])
+            if rates:
+                side.client.set_rate(rates[-1])
             side.client.resume()
         pause(seconds)
         for side in sides:
             side.client.pause()
-            if ramp is not None:
-                side.client.set_rate(ramp.rates[0])
+            if rates:
+                side.client.set_rate(rates[0])
             run.event("phase", "warmup", "end", {"mode": side.mode.shown, "producer": side.mode.name})
     for side in sides:
         _answered(side.client)

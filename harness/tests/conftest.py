@@ -5,8 +5,6 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
 
 import pytest
 from hypothesis import settings
@@ -15,6 +13,7 @@ from harness import cluster as clusters
 from harness.cluster import KafkaCluster
 from harness.net.fabric import settle
 from harness.net.trial import attempt
+from harness.runner.lifeline import interrupt
 from harness.spec import ClusterSpec, parse
 from harness.tests import engine as engines
 
@@ -24,13 +23,9 @@ settings.load_profile("shared machine")
 
 def pytest_configure(config: pytest.Config) -> None:
     """An ordinary user's tests get a network of their own, before there are threads: root's need none."""
-    signal.signal(signal.SIGTERM, _interrupt)  # a terminated session tears its clusters down as an interrupted one does
+    signal.signal(signal.SIGTERM, interrupt)
     if not attempt().hindrance:
         settle()
-
-
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 @pytest.fixture

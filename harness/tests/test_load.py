@@ -46,6 +46,15 @@ def column(table: pa.Table, name: str) -> np.ndarray:
     return np.asarray(table[name].to_numpy())
 
 
+def hang(broker: Broker, running: LoadProcess, lines: int) -> None:
+    """The broker answers nobody until the client has written so many lines, and then the next one of a second."""
+    broker.pause()
+    try:
+        running.wait_line("second", 10, len(running.lines) + lines)
+    finally:
+        broker.resume()
+
+
 def read_back(broker: Broker, folder: Path, topic: str) -> tuple[dict[str, object], pa.Table]:
     spec = Read(broker.bootstrap, topic, folder / "reads.bin")
     with client(spec, folder) as running:
@@ -94,12 +103,7 @@ def test_a_hanging_broker_does_not_hold_up_the_schedule(broker: Broker, tmp_path
     spec = Produce("p1", broker.bootstrap, broker.topic("hang"), tmp_path / "sends.bin", 200, 6)
     with client(spec, tmp_path) as running:
         running.wait_line("second", 20)
-        broker.pause()
-        try:
-            frozen = len(running.lines)
-            running.wait_line("second", 10, frozen + 1)
-        finally:
-            broker.resume()
+        hang(broker, running, 1)
         summary = running.finish(60)
     acks = read_acks(spec.out)
     assert summary["acked"] == 1200
@@ -114,12 +118,7 @@ def test_a_closed_loop_waits_for_room_and_makes_up_for_nothing(broker: Broker, t
     spec = Produce("p1", broker.bootstrap, broker.topic("closed"), tmp_path / "sends.bin", 500, 6, size=1000)
     with client(replace(spec, unanswered_kib=64), tmp_path) as running:
         running.wait_line("second", 20)
-        broker.pause()
-        try:
-            frozen = len(running.lines)
-            running.wait_line("second", 10, frozen + 2)
-        finally:
-            broker.resume()
+        hang(broker, running, 2)
         summary = running.finish(60)
     assert summary["acked"] == 3000, "a send that waits is no error"
     assert max(line["unanswered"] for line in running.lines if line["event"] == "second") < (64 << 10) / 1000

@@ -70,6 +70,15 @@ final class Options {
         throw new UsageException("bad --" + name + ": saw '" + value + "'; give a number above 0");
     }
 
+    int whole(String name, int fallback, int most) {
+        double value = has(name) ? positive(name, 1) : fallback;
+        if (value != Math.rint(value) || value > most) {
+            throw new UsageException("bad --" + name + ": saw '" + text(name, "") + "'; give a whole number up to "
+                + most);
+        }
+        return (int) value;
+    }
+
     /** The command line is wrong; the message says what was seen and what to write instead. */
     static final class UsageException extends RuntimeException {
         private static final long serialVersionUID = 1L;

@@ -11,13 +11,13 @@ import java.util.Set;
 
 /** What one producing run shall do. Times are seconds unless the name says otherwise. */
 record ProduceSettings(String producer, String topic, Path out, Path stopFile, double rate, double duration, int size,
-                       int connections, int unansweredKib, String spread, double readySeconds, double closeSeconds, boolean control,
-                       boolean startPaused, boolean histogram, boolean consume, Properties kafka) {
+                       int connections, boolean closedLoop, String spread, double readySeconds, double closeSeconds,
+                       boolean control, boolean startPaused, boolean histogram, boolean consume, Properties kafka) {
 
     static final int MAX_PRODUCER_NAME = 31;
     private static final int MAX_CONNECTIONS = 100;
     private static final int MAX_KIB = 1_000_000;
-    private static final int OPEN = 0;
+    private static final int OPEN_KIB = 64 << 10;
     private static final int DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
     private static final Set<String> KNOWN = Set.of("bootstrap", "topic", "producer", "out", "stop-file", "rate",
         "duration", "size", "connections", "unanswered-kib", "spread", "ready-seconds", "close-seconds", "control", "start", "acks", "record", "consume",
@@ -46,7 +46,7 @@ record ProduceSettings(String producer, String topic, Path out, Path stopFile, d
             throw new Options.UsageException("bad --spread: saw '" + spread
                 + "'; give round-robin, sticky, keyed or the number of one partition");
         }
-        int connections = whole(options, "connections", 1, MAX_CONNECTIONS);
+        int connections = options.whole("connections", 1, MAX_CONNECTIONS);
         for (String choice : List.of("record: records histogram", "consume: no yes")) {
             String name = choice.substring(0, choice.indexOf(':'));
             List<String> known = List.of(choice.substring(choice.indexOf(' ') + 1).split(" "));
@@ -58,27 +58,10 @@ record ProduceSettings(String producer, String topic, Path out, Path stopFile, d
         return new ProduceSettings(producer, options.required("topic"), Path.of(options.required("out")),
             options.has("stop-file") ? Path.of(options.required("stop-file")) : null,
             options.positive("rate", 100), options.positive("duration", 3600), size,
-            connections, whole(options, "unanswered-kib", OPEN, MAX_KIB), spread, options.positive("ready-seconds", 30),
+            connections, options.has("unanswered-kib"), spread, options.positive("ready-seconds", 30),
             options.positive("close-seconds", 10), options.text("control", "none").equals("stdin"),
             options.text("start", "running").equals("paused"), options.text("record", "").equals("histogram"),
             options.text("consume", "").equals("yes"), kafka(options));
-    }
-
-    /** Whether a producer waits while too much of what it sent has no answer. */
-    boolean closedLoop() {
-        return unansweredKib != OPEN;
-    }
-
-    private static int whole(Options options, String name, int otherwise, int most) {
-        if (!options.has(name)) {
-            return otherwise;
-        }
-        double value = options.positive(name, 1);
-        if (value != Math.rint(value) || value > most) {
-            throw new Options.UsageException("bad --" + name + ": saw '" + options.text(name, "")
-                + "'; give a whole number up to " + most);
-        }
-        return (int) value;
     }
 
     private static Properties kafka(Options options) {
@@ -91,13 +74,10 @@ record ProduceSettings(String producer, String topic, Path out, Path stopFile, d
         p.put(ProducerConfig.LINGER_MS_CONFIG, options.text("linger-ms", "0"));
         // A full buffer or missing metadata must not hold up the schedule: the send then fails quickly and is
         // counted, and what it still cost shows as send lag of the records after it.
-        p.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, "50");
-        p.put(ProducerConfig.BUFFER_MEMORY_CONFIG, Long.toString(64L << 20));
-        int kib = whole(options, "unanswered-kib", OPEN, MAX_KIB);
-        if (kib != OPEN) {
-            p.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, "60000");
-            p.put(ProducerConfig.BUFFER_MEMORY_CONFIG, Long.toString((long) kib << 10));
-        }
+        // A closed loop waits for room instead.
+        p.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, options.has("unanswered-kib") ? "60000" : "50");
+        long kib = options.whole("unanswered-kib", OPEN_KIB, MAX_KIB);
+        p.put(ProducerConfig.BUFFER_MEMORY_CONFIG, Long.toString(kib << 10));
         if (options.has("retries")) {
             p.put(ProducerConfig.RETRIES_CONFIG, options.required("retries"));
             if (options.required("retries").equals("0")) {
