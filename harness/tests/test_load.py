@@ -235,6 +235,7 @@ def test_a_window_tells_how_late_its_records_were_sent(broker: Broker, tmp_path:
     spec = Produce("p1", broker.bootstrap, broker.topic("stopped"), tmp_path / "p1", 100, duration=600, control=True)
     with client(spec, tmp_path) as running:
         pid = running.wait_line("started", 20)["pid"]
+        running.wait_line("resumed", 20)  # the schedule has begun: a stop before that makes nothing late
         running.begin("0/quiet")
         os.kill(pid, signal.SIGSTOP)
         time.sleep(1)
