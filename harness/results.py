@@ -229,13 +229,21 @@ class RunFolder:
         path = self.path / table / f"{part}-{number:04d}.parquet"
         aside = path.with_name(f".{path.name}")
         dense = [f.name for f in want if pa.types.is_integer(f.type)]
-        pq.write_table(
-            cast,
-            aside,
-            compression="zstd",
-            use_dictionary=[n for n in want.names if n not in dense],
-            column_encoding=dict.fromkeys(dense, "DELTA_BINARY_PACKED"),
-        )
+        try:
+            pq.write_table(
+                cast,
+                aside,
+                compression="zstd",
+                use_dictionary=[n for n in want.names if n not in dense],
+                column_encoding=dict.fromkeys(dense, "DELTA_BINARY_PACKED"),
+            )
+        except OSError as e:
+            aside.unlink(missing_ok=True)
+            raise RunFolderError(
+                f"cannot add {table} to {self.path.name}",
+                seen=" ".join(str(e).split()),
+                do=f"make room on the disk of {self.path.parent} (see `df`), then run it again",
+            ) from e
         aside.replace(path)
         return path
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -33,7 +34,7 @@ from harness.cli import (
     verify_base,
     verify_stock,
 )
-from harness.errors import Exit, RackspanError
+from harness.errors import Exit, RackspanError, environment_error
 from harness.net import namespaces
 from harness.runner import lifeline
 
@@ -80,11 +81,23 @@ def main() -> NoReturn:
         print(f"error: {e}", file=sys.stderr)
         sys.exit(e.code)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains once more at its exit
+        _no_more_output()
         sys.exit(Exit.FAILED)
     except Exception as e:  # the last resort: whatever it is, it is ours
-        sys.exit(_own_defect(e))
+        sys.exit(_disk_full(e) if getattr(e, "errno", None) in (errno.ENOSPC, errno.EDQUOT) else _own_defect(e))
     sys.exit(Exit.OK)
+
+
+def _no_more_output() -> None:
+    """What is left to be written would fail as well: Python would complain once more at its exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _disk_full(error: Exception) -> int:
+    _no_more_output()
+    full = environment_error("a disk is full", seen=str(error), do="make room on it (see `df`), then run it again")
+    print(f"error: {full}", file=sys.stderr)
+    return full.code
 
 
 def _own_defect(error: Exception) -> int:

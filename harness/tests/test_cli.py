@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 from datetime import datetime
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from harness.backends.local import LocalHost
 from harness.cli.logs import Tail, selected
 from harness.dist import find
 from harness.errors import Exit, RackspanError
-from harness.tests.commands import rackspan
+from harness.tests.commands import PROGRAM, environment, rackspan
 
 
 def test_no_cluster(home: Path) -> None:
@@ -27,6 +29,24 @@ def test_no_cluster(home: Path) -> None:
     listed = rackspan("ls", "-o", "json", home=home)
     assert (listed.returncode, json.loads(listed.stdout)) == (0, [])
     assert rackspan("down", "--all", home=home).stderr == "nothing left\n"
+
+
+def test_output_that_nobody_takes_ends_in_one_error_or_none(home: Path) -> None:
+    def written_to(file: int) -> tuple[int, str]:
+        command = [*PROGRAM, "ls", "-o", "json"]
+        done = subprocess.run(command, stdout=file, stderr=subprocess.PIPE, text=True, env=environment(home))
+        return done.returncode, done.stderr
+
+    with Path("/dev/full").open("w") as full:
+        assert written_to(full.fileno()) == (
+            Exit.ENVIRONMENT,
+            "error: a disk is full\n  seen: [Errno 28] No space left on device\n"
+            "  do:   make room on it (see `df`), then run it again\n",
+        )
+    reads, writes = os.pipe()
+    os.close(reads)
+    assert written_to(writes) == (Exit.FAILED, "")
+    os.close(writes)
 
 
 def test_dry_run_prints_the_plan_and_starts_nothing(home: Path) -> None:

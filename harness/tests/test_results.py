@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,21 @@ def test_errors_name_what_was_seen_and_what_to_do(tmp_path: Path) -> None:
         RunFolder.create(tmp_path, "a b")
     with pytest.raises(RunFolderError, match=r"cannot read run[\s\S]*give a folder"):
         results.read_manifest(tmp_path)
+
+
+def test_a_table_that_the_disk_does_not_take_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+    run = RunFolder.create(tmp_path, "x")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(
+            RunFolderError, match=r"cannot add acks[\s\S]*File too large[\s\S]*make room on the disk of"
+        ):
+            run.add_acks(pa.Table.from_pylist([ack(seq=n, cause=str(n)) for n in range(3000)]))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list((run.path / "acks").iterdir()) == []
+    run.add_acks(pa.Table.from_pylist([ack()]))
 
 
 def renamed_columns() -> list[str]:
