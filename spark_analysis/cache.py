@@ -6,12 +6,14 @@ and the digest of every file. An entry is made aside and renamed; one that is no
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,15 +89,27 @@ class Cache:
         files = {str(f.relative_to(aside)): _digest(f) for f in _kept(aside)}
         told = {"key": self.key(folder), "run": folder.id, "files": files}
         (aside / "entry.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
-        if where.exists():
-            old = where.with_name(f".{where.name}.{os.getpid()}.old")
-            where.replace(old)
-            shutil.rmtree(old)
-        aside.replace(where)
-        return _entry(where)
+        with _alone(self._root):
+            if where.exists():
+                old = where.with_name(f".{where.name}.{os.getpid()}.old")
+                where.replace(old)
+                shutil.rmtree(old)
+            aside.replace(where)
+            return _entry(where)
 
     def _place(self, folder: Folder) -> Path:
         return self._root / re.sub(r"[^\w.-]", "_", folder.id)
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One report at a time: another one may be about to put the same entry in place."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _write(table: DataFrame | pa.Table, where: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,33 @@ def test_what_was_kept_is_found(kept: Path) -> None:
     found = Cache(kept / "cache", print).find(read_folder(kept / "a"))
     assert found is not None and found.part == {"run_id": "a"}
     assert pq.read_table(found.tables["numbers"]).to_pylist() == [{"n": 0}, {"n": 1}, {"n": 2}]
+
+
+KEEP = """
+import sys
+from pathlib import Path
+import pyarrow as pa
+from spark_analysis.cache import Cache
+from spark_analysis.folders import read_folder
+folder, cache = read_folder(Path(sys.argv[1])), Cache(Path(sys.argv[2]), print)
+print("ready", flush=True)
+sys.stdin.readline()
+for n in range(300):
+    assert cache.keep(folder, {"n": n}, {"numbers": pa.table({"n": [n]})}).part == {"n": n}
+"""
+
+
+def test_two_reports_that_keep_the_same_run_do_not_disturb_each_other(tmp_path: Path) -> None:
+    folder = small(tmp_path / "a", 5)
+    command = [sys.executable, "-c", KEEP, str(folder), str(tmp_path / "cache")]
+    writers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    for writer in writers:
+        assert writer.stdout is not None and writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.close()
+    assert [writer.wait(120) for writer in writers] == [0, 0]
+    assert [p.name for p in (tmp_path / "cache").iterdir()] == ["a"], "something was left aside"
 
 
 @pytest.mark.parametrize("damage", ["part.json", "tables/numbers", "entry.json", "gone"])
