@@ -65,7 +65,7 @@ def test_what_a_killed_up_left_is_ended_by_the_next_up(home: Path) -> None:
     command.communicate()
     cluster = KafkaCluster.open("lab")
     left = [cluster.node(name).look() for name in ("a1", "ctrl-1")]
-    # a process has its mark a moment after its pid file is there
+    # a process that is becoming another program has no mark for a moment
     wait_for("the nodes that the killed command left", lambda: processes(home, "lab") >= 2, 20)
     up = rackspan("up", *SMALL, home=home)
     assert up.returncode == 0, up.stderr
