@@ -36,7 +36,7 @@ class Goal:
 
 
 # By id and quantile (per thousand), or a word for what is no quantile.
-GOALS = {
+GOALS: dict[tuple[str, int | str], Goal] = {
     ("P0", 500): Goal("P0", "p50, patched / stock, acks=all", "1", 1.03, 1.05),
     ("P0", 990): Goal("P0", "p99, patched / stock, acks=all", "1", 1.05, 1.10),
     ("P0", "throughput"): Goal(

@@ -39,10 +39,7 @@ def _together(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
         answered = [row for row in rows if not row["verdict"].startswith(NOT_HERE)]
         found = ratios([row["estimate"] for row in answered if row["estimate"]])
         if found is not None:
-            if name == "P0" and isinstance(of, int):
-                row = against_stock(of, found, _noise(runs, of))
-            else:
-                row = judged(goal, found)
+            row = against_stock(of, found, _noise(runs, of)) if name == "P0" else judged(goal, found)
             goals.append({**row, "by_life": found["by_round"]})
     name = runs[0]["name"]
     label = next(m["label"] for m in runs[0]["spec"]["workload"]["modes"] if m["role"] == "candidate")
@@ -50,13 +47,17 @@ def _together(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"name": name, "runs": [run["run_id"] for run in runs], "goals": goals, "findings": told}
 
 
-def _noise(runs: Sequence[dict[str, Any]], per_thousand: int) -> float:
+def _noise(runs: Sequence[dict[str, Any]], of: int | str) -> float:
     """By what factor the baseline differed from itself over the lives; 1 where it took part once."""
-    seen = [
-        row["estimate"]
-        for run in runs
-        for row in run["bench"]["ratios"]
-        if (row["role"], row["part"], row["per_thousand"]) == ("control", "quiet", per_thousand)
-    ]
+    seen = [again["estimate"] for run in runs if (again := _again(run["bench"], of))]
     found = ratios(seen)
     return 1.0 if found is None else stats.noise_factor(found["low"], found["high"])
+
+
+def _again(bench: dict[str, Any], of: int | str) -> dict[str, Any] | None:
+    """The ratio of the baseline that took part once more to the baseline."""
+    if of == "throughput":
+        known: dict[str, dict[str, Any] | None] = bench["knee"]["ratios"] if bench["knee"] else {}
+        return known.get("control")
+    place = "control", "quiet", of
+    return next((r for r in bench["ratios"] if (r["role"], r["part"], r["per_thousand"]) == place), None)

@@ -36,7 +36,9 @@ def _throughput(data: dict[str, Any]) -> list[dict[str, Any]]:
         return []
     short = [row["mode"] for row in data["knee"]["capacity"] if row["ended"] < row["rounds"]]
     note = f"{', '.join(short)} had more to give than the highest rate" if short else ""
-    return [judged(GOALS["P0", "throughput"], data["knee"]["over_stock"], note=note)]
+    again = data["knee"]["ratios"].get("control")
+    noise = stats.noise_factor(again["low"], again["high"]) if again else 1.0
+    return [against_stock("throughput", data["knee"]["over_stock"], noise, note)]
 
 
 _TOO_FEW = "p99.9 needs 100,000 records on either side"
@@ -51,11 +53,12 @@ def _stock(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     return [against_stock(q, measured.ratio(*sides, q), band.get(q, 1.0)) for q in (500, 990)]
 
 
-def against_stock(of: int, found: dict[str, Any] | None, noise: float) -> dict[str, Any]:
-    """The row of a quantile of P0. Where acks=all differs from itself by more than the floor, nothing is shown."""
+def against_stock(of: int | str, found: dict[str, Any] | None, noise: float, note: str = "") -> dict[str, Any]:
+    """The row of a part of P0. Where acks=all differs from itself by more than the floor, nothing is shown."""
     goal = GOALS["P0", of]
-    row = judged(goal, found, note=_no_regression(found, goal.floor))
-    if noise > goal.floor and row["verdict"] != stats.NOT_ENOUGH:
+    margin = 1 / goal.floor if goal.at_least else goal.floor
+    row = judged(goal, found, note="; ".join(filter(None, [note, _no_regression(found, margin)])))
+    if noise > margin and row["verdict"] != stats.NOT_ENOUGH:
         row["verdict"] = f"not shown: acks=all differs from itself by a factor of {noise:.2f}, more than the floor"
     return row
 
@@ -65,7 +68,7 @@ def _no_regression(found: dict[str, Any] | None, margin: float) -> str:
     told = stats.equivalence(found["by_round"], margin) if found else None
     if told is None:
         return ""
-    return f"equal within a factor of {margin}: {'shown' if told.shown else 'not shown'}, p = {told.p:.2g}"
+    return f"equal within a factor of {margin:.4g}: {'shown' if told.shown else 'not shown'}, p = {told.p:.2g}"
 
 
 def _distances(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:

@@ -12,7 +12,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_analysis import counts, histograms, schemas
+from spark_analysis.report import verdicts
+from spark_analysis.report.goals import GOAL_MET
 from spark_analysis.report.knee import knee, steps
+from spark_analysis.report.rounds import Rounds
 from spark_analysis.tests.generated import MS, START, ack, frame
 from spark_analysis.transforms import end_to_end
 
@@ -82,7 +85,7 @@ def test_end_to_end_is_from_due_until_the_consumer_had_it_first(spark: SparkSess
     assert found == {7000: 2, 9000: 1}
 
 
-MODES = [{"role": "baseline", "label": "all"}, {"role": "stock", "label": "stock"}]
+MODES = [{"role": role, "label": role} for role in ("baseline", "control", "stock")]
 
 
 def step(role: str, pair: int, rate: float, acked: float, beyond: str = "") -> dict[str, Any]:
@@ -94,7 +97,7 @@ def step(role: str, pair: int, rate: float, acked: float, beyond: str = "") -> d
 def test_the_knee_is_where_answers_stay_behind_and_capacity_what_was_answered_at_most() -> None:
     events = []
     for pair in range(6):
-        for role, most in (("baseline", 3_300.0 + pair), ("stock", 3_000.0 + pair)):
+        for role, most in (("baseline", 3_300.0 + pair), ("control", 3_600.0 + pair), ("stock", 3_000.0 + pair)):
             events += [step(role, pair, 1000, 1000), step(role, pair, 2000, 2000)]
             events.append(step(role, pair, 4000, most, f"{most} of 4,000"))
     events.append(step("stock", 6, 1000, 9_999))
@@ -102,12 +105,21 @@ def test_the_knee_is_where_answers_stay_behind_and_capacity_what_was_answered_at
     data = knee(MODES, found)
     assert [(r["role"], r["per_s"], r["knee_rate"], r["ended"]) for r in data["capacity"]] == [
         ("baseline", 3302.5, 2000, 6),
+        ("control", 3602.5, 2000, 6),
         ("stock", 3002.5, 2000, 6),
     ]
     last = [r for r in data["steps"] if r["rate"] == 4000]
     assert [(r["role"], r["beyond"], r["rounds"], r["p99_us"]) for r in last] == [
         ("baseline", 6, 6, 40_000),
+        ("control", 6, 6, 40_000),
         ("stock", 6, 6, 40_000),
     ]
     assert last[0]["why"] == "3300.0 of 4,000"
     assert data["over_stock"]["estimate"] == pytest.approx(1.1, rel=0.001) and data["over_stock"]["low"] > 1.09
+    (row,) = verdicts.goals({"knee": data, "modes": MODES, "workload": {"fault": None}}, Rounds({}, {}))
+    assert row["estimate"] == data["over_stock"]["estimate"] and row["verdict"] == (
+        "not shown: acks=all differs from itself by a factor of 1.09, more than the floor"
+    )
+    data["ratios"].pop("control")
+    (row,) = verdicts.goals({"knee": data, "modes": MODES, "workload": {"fault": None}}, Rounds({}, {}))
+    assert row["verdict"] == GOAL_MET

@@ -54,6 +54,19 @@ def test_noise_over_lives_beyond_the_floor_shows_nothing() -> None:
     )
 
 
+def test_throughput_is_judged_beside_its_own_noise() -> None:
+    def runs(again: float) -> list[dict[str, Any]]:
+        made = [life(n, None) for n in range(6)]
+        for n, run in enumerate(made):
+            goal = {"id": "P0", "what": GOALS["P0", "throughput"].what, "estimate": 1 - n / 1000, "verdict": NOT_ENOUGH}
+            run["bench"] |= {"goals": [goal], "knee": {"ratios": {"control": {"estimate": again + n / 1000}}}}
+        return made
+
+    (quiet,), (loud,) = (lives.over_lives(runs(again))[0]["goals"] for again in (0.99, 0.9))
+    assert quiet["verdict"] == GOAL_MET and quiet["note"].startswith("equal within a factor of 1.053: shown")
+    assert loud["verdict"] == "not shown: acks=all differs from itself by a factor of 1.11, more than the floor"
+
+
 def test_what_no_run_could_answer_is_not_answered_by_many() -> None:
     runs = [life(n, 1.0) for n in range(6)]
     for run in runs:
