@@ -38,7 +38,7 @@ def client(options: Copy | Produce | Read, folder: Path) -> LoadProcess:
 def produce(broker: Broker, folder: Path, topic: str, **options: object) -> tuple[dict[str, object], pa.Table]:
     spec = Produce("p1", broker.bootstrap, topic, folder / "sends.bin", **options)  # type: ignore[arg-type]
     with client(spec, folder) as running:
-        summary = running.finish(40)
+        summary = running.finish(60)
     return summary, read_acks(spec.out)
 
 
@@ -58,7 +58,7 @@ def hang(broker: Broker, running: LoadProcess, lines: int) -> None:
 def read_back(broker: Broker, folder: Path, topic: str) -> tuple[dict[str, object], pa.Table]:
     spec = Read(broker.bootstrap, topic, folder / "reads.bin")
     with client(spec, folder) as running:
-        summary = running.finish(40)
+        summary = running.finish(60)
     return summary, read_reads(spec.out)
 
 
@@ -102,7 +102,7 @@ def test_a_key_says_where_a_record_belongs(broker: Broker, tmp_path: Path) -> No
 def test_a_hanging_broker_does_not_hold_up_the_schedule(broker: Broker, tmp_path: Path) -> None:
     spec = Produce("p1", broker.bootstrap, broker.topic("hang"), tmp_path / "sends.bin", 200, 6)
     with client(spec, tmp_path) as running:
-        running.wait_line("second", 20)
+        running.wait_line("second", 60)
         hang(broker, running, 1)
         summary = running.finish(60)
     acks = read_acks(spec.out)
@@ -117,7 +117,7 @@ def test_a_hanging_broker_does_not_hold_up_the_schedule(broker: Broker, tmp_path
 def test_a_closed_loop_waits_for_room_and_makes_up_for_nothing(broker: Broker, tmp_path: Path) -> None:
     spec = Produce("p1", broker.bootstrap, broker.topic("closed"), tmp_path / "sends.bin", 500, 6, size=1000)
     with client(replace(spec, unanswered_kib=64), tmp_path) as running:
-        running.wait_line("second", 20)
+        running.wait_line("second", 60)
         hang(broker, running, 2)
         summary = running.finish(60)
     assert summary["acked"] == 3000, "a send that waits is no error"
@@ -131,7 +131,7 @@ def test_a_closed_loop_waits_for_room_and_makes_up_for_nothing(broker: Broker, t
 def test_a_killed_client_leaves_a_readable_file(broker: Broker, tmp_path: Path) -> None:
     spec = Produce("p1", broker.bootstrap, broker.topic("killed"), tmp_path / "sends.bin", rate=500, duration=60)
     with client(spec, tmp_path) as running:
-        running.wait_line("second", 20)
+        running.wait_line("second", 60)
         broker.pause()
         try:
             seen = running.wait_line("second", 10, len(running.lines))
@@ -160,10 +160,10 @@ def test_a_client_side_time_out_is_told_from_the_brokers(broker: Broker, tmp_pat
     topic = broker.topic("late")
     spec = Produce("p1", broker.bootstrap, topic, tmp_path / "sends.bin", 100, 4, delivery_timeout_ms=700)
     with client(spec, tmp_path) as running:
-        running.wait_line("second", 20)
+        running.wait_line("second", 60)
         broker.pause()
         try:
-            summary = running.finish(40)
+            summary = running.finish(60)
         finally:
             broker.resume()
     assert set(read_acks(spec.out)["result"].to_pylist()) <= {"OK", "TIMEOUT", "NETWORK_EXCEPTION"}
@@ -175,7 +175,7 @@ def test_sigterm_answers_what_is_open_within_its_limit_and_writes_everything(bro
     topic = broker.topic("term")
     spec = Produce("p1", broker.bootstrap, topic, tmp_path / "sends.bin", 100, 60, close_seconds=1)
     with client(spec, tmp_path) as running:
-        running.wait_line("second", 20)
+        running.wait_line("second", 60)
         broker.pause()
         try:
             running.wait_line("second", 10, len(running.lines))
@@ -192,7 +192,7 @@ def test_pause_and_resume_shift_the_schedule(broker: Broker, tmp_path: Path) -> 
     topic = broker.topic("paused")
     spec = Produce("p1", broker.bootstrap, topic, tmp_path / "sends.bin", 200, 60, control=True, start_paused=True)
     with client(spec, tmp_path) as running:
-        running.wait_line("started", 20)
+        running.wait_line("started", 60)
         running.resume()
         running.wait_line("second", 10, len(running.lines))
         paused = running.pause()
@@ -209,9 +209,9 @@ def test_pause_and_resume_shift_the_schedule(broker: Broker, tmp_path: Path) -> 
 def test_a_stop_file_ends_the_client(broker: Broker, tmp_path: Path) -> None:
     spec = Produce("p1", broker.bootstrap, broker.topic("stopfile"), tmp_path / "sends.bin", 100, 60)
     with client(replace(spec, stop_file=tmp_path / "stop"), tmp_path) as running:
-        running.wait_line("second", 20)
+        running.wait_line("second", 60)
         (tmp_path / "stop").touch()
-        assert running.finish(20)["stopped_by"] == "stop file"
+        assert running.finish(60)["stopped_by"] == "stop file"
 
 
 def test_a_process_consumes_what_it_sends_and_one_clock_tells_how_long_it_took(broker: Broker, tmp_path: Path) -> None:
@@ -234,8 +234,8 @@ def test_a_process_consumes_what_it_sends_and_one_clock_tells_how_long_it_took(b
 def test_a_window_tells_how_late_its_records_were_sent(broker: Broker, tmp_path: Path) -> None:
     spec = Produce("p1", broker.bootstrap, broker.topic("stopped"), tmp_path / "p1", 100, duration=600, control=True)
     with client(spec, tmp_path) as running:
-        pid = running.wait_line("started", 20)["pid"]
-        running.wait_line("resumed", 20)  # the schedule has begun: a stop before that makes nothing late
+        pid = running.wait_line("started", 60)["pid"]
+        running.wait_line("resumed", 60)  # the schedule has begun: a stop before that makes nothing late
         running.begin("0/quiet")
         os.kill(pid, signal.SIGSTOP)
         time.sleep(1)
@@ -254,7 +254,7 @@ def test_counts_stand_for_the_records_due_in_their_window(broker: Broker, tmp_pa
     topic = broker.topic("counted")
     spec = Produce("p1", broker.bootstrap, topic, tmp_path / "counts", 100, histogram=True, consume=True, control=True)
     with client(spec, tmp_path) as running:
-        running.wait_line("second", 20)  # outside of every window
+        running.wait_line("second", 60)  # outside of every window
         begun = running.begin("7/quiet")
         running.wait_line("second", 20, len(running.lines) + 1)
         ended = running.end()
@@ -294,6 +294,7 @@ def test_what_has_no_answer_is_counted_too(broker: Broker, tmp_path: Path) -> No
     topic = broker.topic("uncounted", config={"max.message.bytes": "100"})
     spec = Produce("p1", broker.bootstrap, topic, tmp_path / "c", 50, retries=0, histogram=True, control=True)
     with client(spec, tmp_path) as running:
+        running.wait_line("started", 60)
         running.begin("0/quiet")
         running.wait_line("second", 20, len(running.lines) + 1)
         running.end()
@@ -325,8 +326,8 @@ def test_effective_settings_are_told(broker: Broker, tmp_path: Path) -> None:
     topic = broker.topic("told")
     spec = Produce("p1", broker.bootstrap, topic, tmp_path / "sends.bin", 10, 1, acks="1")
     with client(spec, tmp_path) as running:
-        line = running.wait_line("started", 20)
-        running.finish(20)
+        line = running.wait_line("started", 60)
+        running.finish(60)
     assert (line["acks"], line["idempotence"], line["partitions"]) == ("1", False, 1)
     assert line["client_version"] == "4.3.1"
 
@@ -335,7 +336,7 @@ def test_an_acks_value_that_the_client_does_not_know_is_refused_by_it(broker: Br
     for acks in ("-2", "min.insync.replicas"):
         spec = Produce("p1", broker.bootstrap, "any", tmp_path / f"{acks}.bin", acks=acks)
         with client(spec, tmp_path) as running, pytest.raises(LoadClientError, match="exit code 1"):
-            running.finish(20)
+            running.finish(60)
         text = (tmp_path / "client.log").read_text()
         assert f"ConfigException: Invalid value {acks} for configuration acks: String must be one of: all" in text
 
@@ -348,7 +349,7 @@ def test_a_copy_is_exact_and_goes_on_where_it_ended(broker: Broker, tmp_path: Pa
         folder.mkdir()
         produce(broker, folder, source, rate=500, duration=0.1)
         with client(job, folder) as running:
-            running.wait_line("started", 40)
+            running.wait_line("started", 60)
             return running.drain(40)
 
     first, second = copied(tmp_path / "1"), copied(tmp_path / "2")
@@ -370,7 +371,7 @@ def test_rows_fit_the_run_folder(broker: Broker, tmp_path: Path) -> None:
 def test_a_missing_topic_is_named_with_what_to_do(broker: Broker, tmp_path: Path) -> None:
     spec = Produce("p1", "127.77.200.9:9092", "absent", tmp_path / "sends.bin", ready_seconds=1)
     with client(spec, tmp_path) as running, pytest.raises(LoadClientError, match=r"exit code 3"):
-        running.finish(20)
+        running.finish(60)
     text = (tmp_path / "client.log").read_text()
     assert "topic absent not usable after 1.0 s: last saw '" in text and "check that it exists" in text
 
