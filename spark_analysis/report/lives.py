@@ -10,10 +10,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from spark_analysis import stats
 from spark_analysis.report import words
 from spark_analysis.report.goals import GOALS, NOT_HERE, judged
-from spark_analysis.report.rounds import ratios
+from spark_analysis.report.rounds import noise_of, ratios
 from spark_analysis.report.verdicts import against_stock
 
 _SAME, _SAME_SPEC = ("name", "versions", "patches"), ("workload", "backend")
@@ -50,8 +49,7 @@ def _together(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def _noise(runs: Sequence[dict[str, Any]], of: int | str) -> float:
     """By what factor the baseline differed from itself over the lives; 1 where it took part once."""
     seen = [again["estimate"] for run in runs if (again := _again(run["bench"], of))]
-    found = ratios(seen)
-    return 1.0 if found is None else stats.noise_factor(found["low"], found["high"])
+    return noise_of(ratios(seen))
 
 
 def _again(bench: dict[str, Any], of: int | str) -> dict[str, Any] | None:

@@ -72,6 +72,11 @@ def ratios(values: list[float]) -> dict[str, Any] | None:
     return _row(median(values), found, len(values), BY_ROUND, p, values)
 
 
+def noise_of(again: dict[str, Any] | None) -> float:
+    """By what factor the baseline differed from itself, of the ratio of its two turns; 1 where it took part once."""
+    return 1.0 if again is None else stats.noise_factor(again["low"], again["high"])
+
+
 def per_round(
     rows: list[dict[str, Any]], above: Side, below: Side, value: Callable[[dict[str, Any]], float]
 ) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from spark_analysis import stats
 from spark_analysis.report.goals import GOALS, judged
-from spark_analysis.report.rounds import Rounds
+from spark_analysis.report.rounds import Rounds, noise_of
 
 QUIET, FAULT = "quiet", "fault"
 _NEAR = (1.6, 2.6)
@@ -36,8 +36,7 @@ def _throughput(data: dict[str, Any]) -> list[dict[str, Any]]:
         return []
     short = [row["mode"] for row in data["knee"]["capacity"] if row["ended"] < row["rounds"]]
     note = f"{', '.join(short)} had more to give than the highest rate" if short else ""
-    again = data["knee"]["ratios"].get("control")
-    noise = stats.noise_factor(again["low"], again["high"]) if again else 1.0
+    noise = noise_of(data["knee"]["ratios"].get("control"))
     return [against_stock("throughput", data["knee"]["over_stock"], noise, note)]
 
 
