@@ -9,10 +9,10 @@ import sys
 import time
 from pathlib import Path
 
-from spark_analysis.cache import Cache
 from spark_analysis.checker.cli import write_check
 from spark_analysis.durability import lost
 from spark_analysis.errors import FAILED, OK, AnalysisError
+from spark_analysis.input.cache import Cache
 from spark_analysis.pipeline import analyse, plain, write_tables
 from spark_analysis.report.document import build
 from spark_analysis.report.markdown import summary

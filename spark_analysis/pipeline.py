@@ -13,9 +13,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_analysis.cache import Cache, Entry
 from spark_analysis.errors import AnalysisError
-from spark_analysis.folders import Folder, read_folders
+from spark_analysis.input.cache import Cache, Entry
+from spark_analysis.input.folders import Folder, read_folders
 from spark_analysis.report.document import part_of
 from spark_analysis.session import session
 

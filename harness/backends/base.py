@@ -16,13 +16,13 @@ from pathlib import Path
 from signal import SIGKILL, Signals
 from typing import TYPE_CHECKING
 
-from harness.dist import Distribution
-from harness.errors import RackspanError, environment_error
-from harness.topology import Node, Plan
-from harness.wait import Pending, wait_for
+from harness.common.errors import RackspanError, environment_error
+from harness.common.wait import Pending, wait_for
+from harness.distribution.locate import Distribution
+from harness.spec.topology import Node, Plan
 
 if TYPE_CHECKING:
-    from harness.net.control import Links
+    from harness.network.link_controller import Links
 
 
 class Capability(StrEnum):

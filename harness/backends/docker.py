@@ -13,19 +13,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import image
 from harness.backends.base import Backend, Capability, Host, Output, Process, last_lines
 from harness.backends.local import MARKER, LocalHost
 from harness.backends.remote import RemoteHost
-from harness.dist import Distribution, find
-from harness.errors import RackspanError, environment_error
-from harness.files import write_aside
-from harness.net import routes
-from harness.net.control import Links
-from harness.net.links import LinkState
-from harness.net.namespaces import leave_network
-from harness.progress import Progress
-from harness.topology import Node, Plan
+from harness.common.atomic_files import write_aside
+from harness.common.errors import RackspanError, environment_error
+from harness.common.progress import Progress
+from harness.distribution import container_image
+from harness.distribution.locate import Distribution, find
+from harness.network import blackhole_routes
+from harness.network.link_controller import Links
+from harness.network.namespaces import leave_network
+from harness.spec.links import LinkState
+from harness.spec.topology import Node, Plan
 
 LABEL = "rackspan.cluster"  # of containers and networks: the cluster's folder
 GATEWAY = 254  # this machine's own address in a network ends so
@@ -141,7 +141,7 @@ class DockerBackend(Backend):
         """Nothing: a node's image has it."""
 
     def placed(self, node: str, distribution: Distribution) -> Distribution:
-        return Distribution(image.KAFKA)
+        return Distribution(container_image.KAFKA)
 
     def leftovers(self, marker: str) -> list[tuple[Host, Process]]:
         found: list[tuple[Host, Process]] = []
@@ -182,9 +182,9 @@ class DockerBackend(Backend):
             feet = container.attrs["NetworkSettings"]["Networks"].values()
             addresses[name] = [foot["IPAddress"] for foot in feet if foot["IPAddress"]]
         drivers = {f"{n.address.rpartition('.')[0]}.{GATEWAY}" for n in plan.nodes}
-        wanted = routes.severed(state, plan, addresses, drivers)
+        wanted = blackhole_routes.severed(state, plan, addresses, drivers)
         there = {name: some for name, some in wanted.items() if name in running}
-        routes.enforce(there, lambda name, script: running[name].shell(script))
+        blackhole_routes.enforce(there, lambda name, script: running[name].shell(script))
 
     def _mine(self, containers: Any, *, running: bool = False) -> list[Any]:
         return list(containers.list(all=not running, filters={"label": f"{LABEL}={self.folder}"}))
@@ -227,7 +227,7 @@ class DockerBackend(Backend):
         home = networks[node.rack]
         endpoint = found.api.create_endpoint_config(ipv4_address=node.address)
         container = found.containers.create(
-            image.make(found, own, Progress()),
+            container_image.make(found, own, Progress()),
             FIRST,
             name=self._container(node.name),
             hostname=node.name,

@@ -19,10 +19,10 @@ from harness.backends.base import (
     did_not_end,
     state_from_stat,
 )
-from harness.errors import RackspanError
-from harness.files import write_aside
-from harness.net.namespaces import leave_network
-from harness.topology import Node
+from harness.common.atomic_files import write_aside
+from harness.common.errors import RackspanError
+from harness.network.namespaces import leave_network
+from harness.spec.topology import Node
 
 MARKER = "RACKSPAN_CLUSTER_HOME"  # environment variable of every process of a cluster: the cluster's folder
 

@@ -17,13 +17,13 @@ from pathlib import Path
 
 from harness.backends.base import Backend, Capability, Host, Output, Process, ProcessState, last_lines, state_from_stat
 from harness.backends.local import LocalBackend, LocalHost, processes_with
-from harness.errors import RackspanError, environment_error
-from harness.home import project_root
-from harness.net import namespaces
-from harness.net.control import KEEPER, Links, wait_applied
-from harness.net.links import LinkState
-from harness.topology import Node, Plan
-from harness.wait import Pending, wait_for
+from harness.common.errors import RackspanError, environment_error
+from harness.common.paths import project_root
+from harness.common.wait import Pending, wait_for
+from harness.network import namespaces
+from harness.network.link_controller import KEEPER, Links, wait_applied
+from harness.spec.links import LinkState
+from harness.spec.topology import Node, Plan
 
 OWNER = "RACKSPAN_NETWORK_OF"  # environment variable of a keeper: the cluster's folder
 _lifelines: dict[Path, int] = {}  # our ends of the lifelines of clusters that end with this process
@@ -156,7 +156,7 @@ class NetnsBackend(Backend):
             unshare = ["unshare", "--pid", "--fork", "--kill-child", "--"]
             with log.open("wb") as out:
                 child = subprocess.Popen(
-                    [*unshare, sys.executable, "-m", "harness.net.keeper", str(self.folder), str(reader)],
+                    [*unshare, sys.executable, "-m", "harness.network.delay_daemon", str(self.folder), str(reader)],
                     cwd=project_root(),
                     env={**os.environ, OWNER: str(self.folder)},
                     stdin=subprocess.DEVNULL,

@@ -21,19 +21,19 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from harness import inventory
-from harness import state as states
 from harness.backends.base import Backend, Capability, Host, Output, Process, end_processes, exports, last_lines
 from harness.backends.remote import RemoteHost
-from harness.dist import Distribution
-from harness.errors import RackspanError, environment_error
-from harness.files import write_aside
-from harness.inventory import Machine
-from harness.net import routes
-from harness.net.control import APPLIED, Links
-from harness.net.links import LinkState
-from harness.net.namespaces import leave_network
-from harness.topology import Node, Plan
+from harness.common.atomic_files import write_aside
+from harness.common.errors import RackspanError, environment_error
+from harness.distribution.locate import Distribution
+from harness.network import blackhole_routes
+from harness.network.link_controller import APPLIED, Links
+from harness.network.namespaces import leave_network
+from harness.spec import cluster_state as states
+from harness.spec import inventory
+from harness.spec.inventory import Machine
+from harness.spec.links import LinkState
+from harness.spec.topology import Node, Plan
 
 MACHINES = "machines.json"  # in the cluster's folder: the machine of each node
 HOSTED = "RACKSPAN_HOSTED"  # environment variable of every process that stays on a machine: its cluster's folder there
@@ -233,7 +233,7 @@ class SshBackend(Backend):
         """Gives every machine the routes that the cuts ask for; nothing where there never was one. Raises
         RackspanError.
         """
-        wanted = routes.severed(state, plan, {name: [m.address] for name, m in self.machines().items()})
+        wanted = blackhole_routes.severed(state, plan, {name: [m.address] for name, m in self.machines().items()})
         if not any(wanted.values()) and not (self.folder / APPLIED).exists():
             return
         write_aside(self.folder / APPLIED, "")
@@ -291,7 +291,7 @@ class SshBackend(Backend):
             raise environment_error(
                 f"{host.connection.target} cannot run {host.name}",
                 seen=last_lines(done.err),
-                do="install what is missing there; see docs/vms.md",
+                do="install what is missing there; see docs/operations/machines.md",
             )
 
     def _bring(self, node: str, distribution: Distribution) -> None:
@@ -309,7 +309,7 @@ class SshBackend(Backend):
 def _route(hosts: list[SshHost], severed: Mapping[str, Sequence[str]]) -> None:
     """Has each host send nothing to these addresses, by its name. Raises RackspanError."""
     named = {h.name: h for h in hosts}
-    routes.enforce(severed, lambda name, script: named[name].shell(script))
+    blackhole_routes.enforce(severed, lambda name, script: named[name].shell(script))
 
 
 def _where(machine: Machine) -> str:

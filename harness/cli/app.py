@@ -34,9 +34,9 @@ from harness.cli import (
     verify_base,
     verify_stock,
 )
-from harness.errors import Exit, RackspanError, environment_error
-from harness.net import namespaces
-from harness.runner import lifeline
+from harness.common import process_tree
+from harness.common.errors import Exit, RackspanError, environment_error
+from harness.network import namespaces
 
 app = typer.Typer(
     name="rackspan",
@@ -74,7 +74,7 @@ app.add_typer(fault.fault, name="fault")
 def main() -> NoReturn:
     """Runs the command; ends with the exit code."""
     namespaces.may_restart = True
-    signal.signal(signal.SIGTERM, lifeline.interrupt)
+    signal.signal(signal.SIGTERM, process_tree.interrupt)
     try:
         app(prog_name="rackspan")
     except RackspanError as e:

@@ -9,16 +9,16 @@ from typing import Annotated, Any
 
 import typer
 
-from harness import campaign as campaigns
-from harness import workload as workloads
 from harness.backends import BACKENDS
-from harness.campaign import Campaign, Outage
+from harness.benchmark import campaign as campaigns
+from harness.benchmark import workload as workloads
+from harness.benchmark.campaign import Campaign, Outage
+from harness.benchmark.workload import Workload
 from harness.cli import report
 from harness.cli.output import Ticks, err, out
-from harness.errors import Exit, RackspanError
-from harness.home import project_root
-from harness.spec import parse
-from harness.workload import Workload
+from harness.common.errors import Exit, RackspanError
+from harness.common.paths import project_root
+from harness.spec.cluster_spec import parse
 
 
 def complete_workload(incomplete: str) -> list[str]:
@@ -81,8 +81,8 @@ def _parts(chosen: Campaign, seed: int | None, progress: Ticks) -> tuple[list[Pa
 
 
 def _run(part: Workload | Outage, seed: int | None, campaign: dict[str, Any], progress: Ticks) -> Path:
-    from harness.scenarios.bench import run_bench  # here, as every command would wait for what it imports
-    from harness.scenarios.outage import Stretches, run_outage
+    from harness.benchmark.outage import Stretches, run_outage
+    from harness.benchmark.run import run_bench  # here, as every command would wait for what it imports
 
     if isinstance(part, Workload):
         return run_bench(report.runs_folder(), part, seed=seed, campaign=campaign, progress=progress)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from harness.build import build as build_all
 from harness.cli.output import Ticks, out
-from harness.dist import KINDS, find
+from harness.distribution.build import build as build_all
+from harness.distribution.locate import KINDS, find
 
 
 def build() -> None:

@@ -6,10 +6,10 @@ from dataclasses import asdict
 
 import typer
 
+from harness.cli.capabilities import Check, examine
 from harness.cli.options import FormatOption
 from harness.cli.output import Format, data, out, table
-from harness.doctor import Check, examine
-from harness.errors import Exit
+from harness.common.errors import Exit
 
 
 def doctor(output: FormatOption = Format.TABLE) -> None:

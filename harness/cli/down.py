@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from harness import cds
-from harness import cluster as clusters
 from harness.cli.options import ClusterArgument, chosen
 from harness.cli.output import Ticks, err
-from harness.cluster import KafkaCluster
+from harness.cluster import class_archive
+from harness.cluster import kafka_cluster as clusters
+from harness.cluster.kafka_cluster import KafkaCluster
 
 
 def down(
@@ -29,6 +29,6 @@ def down(
         else:
             err.print(f"{one}: nothing left")
     if every:
-        cds.clear()
+        class_archive.clear()
     if not names:
         err.print("nothing left")

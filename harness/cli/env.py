@@ -6,7 +6,7 @@ import shlex
 
 from harness.cli.options import ClusterArgument, FormatOption, chosen
 from harness.cli.output import Format, data, err, out
-from harness.cluster import KafkaCluster
+from harness.cluster.kafka_cluster import KafkaCluster
 
 
 def env(name: ClusterArgument = None, output: FormatOption = Format.TABLE) -> None:

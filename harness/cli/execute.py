@@ -10,7 +10,7 @@ import typer
 
 from harness.cli.env import environment
 from harness.cli.options import ClusterOption, chosen, complete_target
-from harness.errors import usage_error
+from harness.common.errors import usage_error
 
 
 def execute(

@@ -8,8 +8,8 @@ import typer
 
 from harness.cli.options import ClusterOption, FormatOption, TargetsArgument, chosen
 from harness.cli.output import Format, data, err, out, table
-from harness.cluster import KafkaCluster
-from harness.errors import usage_error
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.common.errors import usage_error
 from harness.faults.disk import fill, wait_ended
 from harness.faults.healing import active, apart, heal_all
 from harness.faults.network import cut_by_host
@@ -17,8 +17,8 @@ from harness.faults.partitions import moved_leaders, moved_replicas
 from harness.faults.power import lose_unflushed
 from harness.faults.rolling import rolling_restart
 from harness.faults.settings import changed_setting
-from harness.faults.unflushed import Tail
-from harness.net.control import Links, LinkSeen
+from harness.network.link_controller import Links, LinkSeen
+from harness.recording.log_files import Tail
 
 fault = typer.Typer(
     help="Break things on purpose, see what is broken, and heal it. Not on local: cuts. On netns only: delays.",

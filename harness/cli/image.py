@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from harness import image as images
 from harness.backends.docker import engine
 from harness.cli.output import Ticks, out
-from harness.dist import find
+from harness.distribution import container_image as images
+from harness.distribution.locate import find
 
 
 def image(distribution: Annotated[str, typer.Argument(help="rackspan, stock, or a folder.")] = "rackspan") -> None:

@@ -12,8 +12,8 @@ import typer
 from harness.backends.base import Host
 from harness.cli.options import ClusterOption, TargetsArgument, chosen
 from harness.cli.output import out
-from harness.errors import usage_error
-from harness.wait import pause
+from harness.common.errors import usage_error
+from harness.common.wait import pause
 
 STAMP = re.compile(r"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})\]")
 UNITS = {"s": 1, "m": 60, "h": 3600}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from harness import cluster as clusters
 from harness.cli.options import FormatOption
 from harness.cli.output import Format, data, err, out, table
-from harness.cluster import KafkaCluster
-from harness.errors import RackspanError
+from harness.cluster import kafka_cluster as clusters
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.common.errors import RackspanError
 
 
 def ls(output: FormatOption = Format.TABLE) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from harness.cli.options import ClusterOption, TargetsArgument, chosen
 from harness.cli.output import out, table
-from harness.cluster import KafkaCluster
+from harness.cluster.kafka_cluster import KafkaCluster
 
 
 def start(

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from harness import cluster as clusters
 from harness.cli.output import Format, Ticks
-from harness.cluster import KafkaCluster
-from harness.errors import RackspanError, usage_error
-from harness.targets import CONTROLLER, LEADER
+from harness.cluster import kafka_cluster as clusters
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.cluster.targets import CONTROLLER, LEADER
+from harness.common.errors import RackspanError, usage_error
 
 
 def complete_name(incomplete: str) -> list[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from harness.build import gradle
 from harness.cli.output import Ticks, out
+from harness.distribution.build import gradle
 
 patch = typer.Typer(help="The patches of the distribution: list, apply, rebuild, check.", no_args_is_help=True)
 

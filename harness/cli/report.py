@@ -10,13 +10,13 @@ from typing import Annotated, Any
 
 import typer
 
-from harness import gates
+from harness.benchmark import gates
 from harness.cli.output import Ticks, out
-from harness.errors import RackspanError, usage_error
-from harness.files import write_aside
-from harness.home import project_root
-from harness.program import run
-from harness.progress import Progress
+from harness.common.atomic_files import write_aside
+from harness.common.errors import RackspanError, usage_error
+from harness.common.paths import project_root
+from harness.common.progress import Progress
+from harness.common.subprocesses import run
 
 PAGE = "report.html"
 BEGIN, END = "<!-- report -->", "<!-- end -->"
@@ -34,7 +34,7 @@ def report(
     to: Annotated[Path | None, typer.Option("--out", help="Folder for the page, report.json and tables.")] = None,
     gate: Annotated[
         Path | None,
-        typer.Option(help="YAML of what the report must say, as docs/gates.yaml; exit code 1 if it does not."),
+        typer.Option(help="YAML of what the report must say, as docs/results/gates.yaml; exit code 1 if it does not."),
     ] = None,
     into: Annotated[
         Path | None,

@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
-from harness import stages, workload
-from harness.build import build
-from harness.cli import report
+from harness.benchmark import workload
+from harness.cli import report, test_stages
 from harness.cli.output import Ticks, err, out
 from harness.cli.test import PLAN, results_folder, system_tests, tell_troubles
-from harness.errors import Exit
-from harness.home import project_root
+from harness.common.errors import Exit
+from harness.common.paths import project_root
+from harness.distribution.build import build
 
 COMPARED = "two-racks"
 
@@ -28,13 +28,13 @@ def run(
     warmup: Annotated[float | None, typer.Option(min=0, help="Seconds of its warm-up.")] = None,
 ) -> None:
     """Build, run the outage plan and the latency comparison on real clusters, and write the report."""
-    from harness.scenarios.bench import run_bench  # here, as every command would wait for what it imports
-    from harness.scenarios.outage import run_outage
+    from harness.benchmark.outage import run_outage
+    from harness.benchmark.run import run_bench  # here, as every command would wait for what it imports
 
     progress = Ticks()
     build(progress)
     folder = (results or results_folder()).resolve()
-    plan = stages.run([system_tests("outage plan", [PLAN], folder)], folder / "logs", progress)
+    plan = test_stages.run([system_tests("outage plan", [PLAN], folder)], folder / "logs", progress)
     compared = workload.load(COMPARED).changed(rounds=rounds, seconds=block, warmup=warmup)
     runs = [
         run_outage(report.runs_folder(), progress=progress),

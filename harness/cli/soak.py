@@ -11,9 +11,9 @@ import typer
 from harness.backends import BACKENDS
 from harness.cli import report
 from harness.cli.output import Ticks, err, out
-from harness.errors import Exit
-from harness.home import project_root
-from harness.spec import parse
+from harness.common.errors import Exit
+from harness.common.paths import project_root
+from harness.spec.cluster_spec import parse
 
 HEAP = {"broker": "256m", "controller": "128m"}
 
@@ -40,7 +40,7 @@ def soak(
     to: Annotated[Path | None, typer.Option("--out", help="Folder for soak.md, soak.json, check.html.")] = None,
 ) -> None:
     """Alternate load and faults, read every replica back after each cycle, and look for lost acknowledgements."""
-    from harness.soak.campaign import run_soak  # here, as every command would wait for what it imports
+    from harness.soak.run import run_soak  # here, as every command would wait for what it imports
     from harness.soak.schedule import kinds_of
 
     seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed

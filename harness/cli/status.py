@@ -10,10 +10,10 @@ from harness.cli.options import ClusterArgument, FormatOption, chosen
 from harness.cli.output import Format, data, out, table
 from harness.cli.watch import interactive
 from harness.cli.watch import watch as live
-from harness.cluster import KafkaCluster
-from harness.errors import Exit
-from harness.status import ClusterStatus, NodeStatus
-from harness.wait import pause
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.cluster.status import ClusterStatus, NodeStatus
+from harness.common.errors import Exit
+from harness.common.wait import pause
 
 COLUMNS = ("NODE", "RACK", "ROLE", "ID", "ADDRESS", "PID", "STATE", "LEADERS", "IN SYNC", "ERROR")
 

@@ -10,15 +10,15 @@ from typing import Annotated
 import typer
 import yaml
 
-from harness import stages
-from harness.build import build, gradle, gradle_command
+from harness.cli import test_stages
 from harness.cli.output import Ticks, err, out
-from harness.clients.prepare import prepare
-from harness.errors import Exit
-from harness.home import project_root
-from harness.net.trial import attempt
-from harness.runner.session import read_report, troubles
-from harness.stages import Stage
+from harness.cli.test_stages import Stage
+from harness.common.errors import Exit
+from harness.common.paths import project_root
+from harness.distribution.build import build, gradle, gradle_command
+from harness.ducktape_support.session import read_report, troubles
+from harness.network.netns_support import attempt
+from harness.third_party_clients.prepare import prepare
 
 # The six tests of the proposal's plan, which `rackspan run` runs.
 PLAN = "system_tests/suites/plan.yml"
@@ -45,7 +45,7 @@ def test(
         gradle(["checkPatches"], "patches: strict apply, headers, no context, round trip", progress)
         gradle(["checkChanges"], "jars: official bytes but for the classes that are listed", progress)
         wanted = everything(folder)
-    tally = stages.run(wanted, folder / "logs", progress, jobs)
+    tally = test_stages.run(wanted, folder / "logs", progress, jobs)
     tell_troubles(folder)
     out.print(str(tally))
     if tally.failed:
@@ -59,7 +59,7 @@ def everything(folder: Path) -> list[Stage]:
     reports = folder / "reports"
     command, upstream, bases = str(project_root() / "rackspan"), reports / "upstream", folder / "bases" / "system"
     breakable = "local" if attempt().hindrance else "netns"
-    # docs/durability.md runs the first cycle of this seed.
+    # docs/results/durability.md runs the first cycle of this seed.
     soak = [command, "soak", "--seed", "1", "--first", "2", "--cycles", "30", "--backend", breakable]
 
     def tests(name: str, *arguments: str) -> Stage:
@@ -100,7 +100,7 @@ def results_folder() -> Path:
 def system_tests(name: str, suites: list[str], folder: Path) -> Stage:
     """Suites or paths of ducktape tests as a stage. A test that fails is tried once more: the machine may be shared."""
     place = folder / "system"
-    session = [sys.executable, "-m", "harness.runner.session", "--results", str(place), "--attempts", "2"]
+    session = [sys.executable, "-m", "harness.ducktape_support.session", "--results", str(place), "--attempts", "2"]
     return Stage(name, [*session, *suites], place)
 
 

@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from harness import inventory
-from harness import spec as specs
 from harness.backends import BACKENDS
 from harness.cli.output import Ticks, err, out, table
 from harness.cli.status import show
-from harness.cluster import READY_SECONDS, AlreadyUp, KafkaCluster
-from harness.errors import Exit, usage_error
-from harness.topology import plan
+from harness.cluster.kafka_cluster import READY_SECONDS, AlreadyUp, KafkaCluster
+from harness.common.errors import Exit, usage_error
+from harness.spec import cluster_spec as specs
+from harness.spec import inventory
+from harness.spec.topology import plan
 
 
 def up(

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from harness.build import gradle
 from harness.cli.output import Ticks, err, out
 from harness.cli.test import results_folder
-from harness.dist import find
-from harness.errors import Exit, usage_error
-from harness.home import project_root
-from harness.runner.session import run_suite
+from harness.common.errors import Exit, usage_error
+from harness.common.paths import project_root
+from harness.distribution.build import gradle
+from harness.distribution.locate import find
+from harness.ducktape_support.session import run_suite
 
 # What the patches change most, and the only one of upstream's tests that is worth its time on every change.
 UPSTREAM = "kafka.cluster.PartitionTest"

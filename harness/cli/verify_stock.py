@@ -8,16 +8,16 @@ from typing import Annotated
 
 import typer
 
-from harness.build import build
 from harness.cli.options import FormatOption
 from harness.cli.output import Format, Ticks, data, err, out, table
-from harness.dist import find
-from harness.errors import Exit, RackspanError, usage_error
-from harness.home import locked, project_root
-from harness.upstream.classes import JarClasses, artifacts, matching, selection
-from harness.upstream.sides import Side
-from harness.upstream.table import COLUMNS, Row, Table
-from harness.upstream.verify import batches, verify
+from harness.common.errors import Exit, RackspanError, usage_error
+from harness.common.paths import locked, project_root
+from harness.distribution.build import build
+from harness.distribution.locate import find
+from harness.upstream_tests.classes import JarClasses, artifacts, matching, selection
+from harness.upstream_tests.tables import COLUMNS, Row, Table
+from harness.upstream_tests.variants import Side
+from harness.upstream_tests.verify import batches, verify
 
 # Roles of locked artifacts beside the distribution's own jars.
 _ROLES = ("test", "junit", "kerberos")

@@ -12,15 +12,15 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from harness import admin
+from harness.admin.topics import MIN_RACKS
 from harness.cli.keys import keys
 from harness.cli.output import out, table
-from harness.cluster import KafkaCluster
-from harness.errors import RackspanError
+from harness.cluster import cluster_view
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.cluster.rack_span import Span, spans
+from harness.cluster.status import ClusterStatus, NodeStatus
+from harness.common.errors import RackspanError
 from harness.faults.healing import Active, active
-from harness.services.topics import MIN_RACKS
-from harness.spans import Span, spans
-from harness.status import ClusterStatus, NodeStatus
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def _spans(cluster: KafkaCluster) -> list[Span]:
         view = cluster.view()
     except RackspanError:
         return []
-    found = admin.settings(cluster.alive_brokers(), sorted({p.topic for p in view.partitions}), MIN_RACKS)
+    found = cluster_view.settings(cluster.alive_brokers(), sorted({p.topic for p in view.partitions}), MIN_RACKS)
     placed = {n.id: n.broker_rack for n in cluster.plan.brokers}
     return spans(view, placed, {topic: int(value) for topic, value in found.items()})
 

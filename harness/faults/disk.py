@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from harness.backends.base import ProcessState
-from harness.cluster import KafkaCluster, Targets
-from harness.errors import RackspanError
+from harness.cluster.kafka_cluster import KafkaCluster, Targets
+from harness.cluster.node import KafkaNode
+from harness.common.errors import RackspanError
+from harness.common.wait import Pending, wait_for
 from harness.faults.base import Events, NoEvents, fault
 from harness.faults.process import heal, told
-from harness.node import KafkaNode
-from harness.wait import Pending, wait_for
 
 
 @contextmanager

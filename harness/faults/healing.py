@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.backends.base import Capability, ProcessState
-from harness.cluster import KafkaCluster
+from harness.cluster.kafka_cluster import KafkaCluster
 from harness.faults import partitions, settings
 from harness.faults.lasting import forget, held
 from harness.faults.process import heal

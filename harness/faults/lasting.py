@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.cluster import KafkaCluster
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.common.atomic_files import write_aside
+from harness.common.paths import locked_wait
 from harness.faults.base import Events, fault
-from harness.files import write_aside
-from harness.home import locked_wait
 
 FILE = "faults.json"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from harness.cluster import KafkaCluster
-from harness.errors import usage_error
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.common.errors import usage_error
+from harness.common.wait import pause
 from harness.faults.base import Events, fault
 from harness.faults.process import told
-from harness.net.links import milliseconds
-from harness.wait import pause
+from harness.spec.links import milliseconds
 
 
 def cut(

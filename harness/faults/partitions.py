@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from harness.cluster import KafkaCluster
-from harness.errors import usage_error
+from harness.admin.reassignment import lead, places, reassign
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.common.errors import usage_error
 from harness.faults.base import Events
 from harness.faults.lasting import Lasting, holding
-from harness.services.moves import lead, places, reassign
-from harness.topology import Node
+from harness.spec.topology import Node
 
 KIND = "places"
 

@@ -13,12 +13,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 from harness.backends.base import ProcessState
-from harness.cluster import KafkaCluster, Targets
-from harness.errors import RackspanError
+from harness.cluster.kafka_cluster import KafkaCluster, Targets
+from harness.cluster.node import KafkaNode
+from harness.common.errors import RackspanError
 from harness.faults.base import Events, NoEvents, fault
 from harness.faults.process import heal, told
-from harness.faults.unflushed import Loss, Tail, loss, recovery_points
-from harness.node import KafkaNode
+from harness.recording.log_files import Loss, Tail, loss, recovery_points
 
 CLEAN = ".kafka_cleanshutdown"
 POINTS = "recovery-point-offset-checkpoint"

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from harness.backends.base import ProcessState
-from harness.cluster import KafkaCluster, Targets
+from harness.cluster.kafka_cluster import KafkaCluster, Targets
+from harness.cluster.node import KafkaNode
+from harness.cluster.targets import moves
 from harness.faults.base import Events, fault
-from harness.node import KafkaNode
-from harness.targets import moves
 
 How = Literal["kill", "stop", "pause"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from harness.cluster import KafkaCluster
+from harness.cluster.kafka_cluster import KafkaCluster
 from harness.faults.base import Events
 from harness.faults.process import How, nodes_down
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from confluent_kafka import KafkaException
 
-from harness.cluster import KafkaCluster
-from harness.errors import RackspanError, usage_error
+from harness.admin.cluster_defaults import default_of, set_default
+from harness.admin.topics import Topics
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.common.errors import RackspanError, usage_error
+from harness.common.wait import Pending, wait_for
 from harness.faults.base import Events, NoEvents
 from harness.faults.lasting import Lasting, holding
-from harness.services.defaults import default_of, set_default
-from harness.services.topics import Topics
-from harness.wait import Pending, wait_for
 
 KIND = "setting"
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.errors import environment_error
-from harness.home import project_root
+from harness.common.errors import environment_error
+from harness.common.paths import project_root
 
 MAIN_CLASS = "io.rackspan.load.LoadMain"
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, Self
 
-from harness.errors import Exit, RackspanError
+from harness.common.errors import Exit, RackspanError
 
 
 class LoadClientError(RackspanError):

@@ -1,4 +1,4 @@
-"""Record files of the load client to Arrow tables with the columns of run_folder.json."""
+"""Record files of the load client to Arrow tables with the columns of schema.json."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from harness.results import RunFolderError, arrow_schema
+from harness.run_folder.run_folder import RunFolderError, arrow_schema
 
 _SEND_MAGIC, _READ_MAGIC, _COUNTS_MAGIC = b"RKSENDS1", b"RKREADS1", b"RKHISTO1"
 _SEND = np.dtype(

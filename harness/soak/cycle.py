@@ -7,19 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from harness.admin.topics import MIN_RACKS, MIN_REPLICAS, Topics
 from harness.backends.base import ProcessState
-from harness.cluster import KafkaCluster
+from harness.benchmark.load_clients import Clients, clients
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.common.progress import Progress
+from harness.common.wait import Pending, wait_for
 from harness.load.command import Produce
 from harness.load.process import LoadProcess
-from harness.progress import Progress
-from harness.results import RunFolder
-from harness.scenarios.clients import Clients, clients
-from harness.services.observer import Observer
-from harness.services.replicas import read_replicas
-from harness.services.timeline import read_timeline
-from harness.services.topics import MIN_RACKS, MIN_REPLICAS, Topics
-from harness.soak.act import Stage
-from harness.wait import Pending, wait_for
+from harness.recording.metadata_timeline import read_timeline
+from harness.recording.observer import Observer
+from harness.recording.replica_logs import read_replicas
+from harness.run_folder.run_folder import RunFolder
+from harness.soak.inject import Stage
 
 _JVM = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
 

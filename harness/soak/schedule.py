@@ -8,8 +8,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from harness.errors import environment_error, usage_error
-from harness.faults.unflushed import Tail
+from harness.common.errors import environment_error, usage_error
+from harness.recording.log_files import Tail
 
 What = Literal[
     "kill",

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from harness import cluster as clusters
-from harness.cluster import KafkaCluster
-from harness.net.fabric import settle
-from harness.net.trial import attempt
-from harness.runner.lifeline import interrupt
-from harness.spec import ClusterSpec, parse
-from harness.tests import engine as engines
+from harness.cluster import kafka_cluster as clusters
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.common.process_tree import interrupt
+from harness.network.bridges import settle
+from harness.network.netns_support import attempt
+from harness.spec.cluster_spec import ClusterSpec, parse
+from harness.tests import docker_engine as engines
 
 settings.register_profile("shared machine", deadline=None)  # an example may well be held up
 settings.load_profile("shared machine")

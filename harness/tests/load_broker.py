@@ -12,7 +12,7 @@ from pathlib import Path
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from harness.wait import wait_for
+from harness.common.wait import wait_for
 
 ROOT = Path(__file__).parents[2]
 LIBS = ROOT / "build/dist/stock-kafka_2.13-4.3.1/libs"

@@ -15,9 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from harness import wait
+from harness.common import wait
+from harness.common.wait import Pending
 from harness.tests.commands import PROGRAM, environment
-from harness.wait import Pending
 
 _ROWS, _COLUMNS = 50, 160
 _HOME = "\x1b[H"  # each picture begins at the upper left

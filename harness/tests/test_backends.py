@@ -18,12 +18,12 @@ import pytest
 from harness.backends.base import Capability, ProcessState
 from harness.backends.local import MARKER, processes_with
 from harness.backends.netns import OWNER
-from harness.errors import Exit, RackspanError
-from harness.home import project_root
-from harness.net.trial import attempt
-from harness.tests import machines
-from harness.tests.hosts import Hosts, hosts_of
-from harness.wait import Pending, wait_for
+from harness.common.errors import Exit, RackspanError
+from harness.common.paths import project_root
+from harness.common.wait import Pending, wait_for
+from harness.network.netns_support import attempt
+from harness.tests import ssh_machines
+from harness.tests.bare_hosts import Hosts, hosts_of
 
 TALK = "import socket, sys; s = socket.create_connection((sys.argv[1], 7000), 2); print(s.recv(9).decode())"
 LISTEN = """import socket, sys
@@ -44,10 +44,10 @@ def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         pytest.skip(f"this machine cannot have networks: {hindrance}")
     with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
         if name == "ssh":
-            if hindrance := machines.hindrance():
+            if hindrance := ssh_machines.hindrance():
                 pytest.skip(f"there are no machines to enter: {hindrance}")
             place = tmp_path_factory.mktemp("machines") / "machines"
-            found = stack.enter_context(machines.machines(place, {"a": 2, "b": 1, "c": 1}))
+            found = stack.enter_context(ssh_machines.machines(place, {"a": 2, "b": 1, "c": 1}))
             patch.setenv("INVENTORY", str(found))
         if name == "docker":
             engine = request.getfixturevalue("docker_engine")
@@ -188,7 +188,7 @@ def left(folder: Path) -> list[int]:
 
 def killed(backend: str, folder: Path, python: list[str]) -> dict[str, Any]:
     """What hosts told whose harness was killed with -9."""
-    command = [*python, "-m", "harness.tests.hosts", backend, str(folder)]
+    command = [*python, "-m", "harness.tests.bare_hosts", backend, str(folder)]
     done = subprocess.run(command, cwd=project_root(), capture_output=True, text=True, timeout=120)
     assert done.returncode == -SIGKILL, done.stderr
     told: dict[str, Any] = json.loads(done.stdout)

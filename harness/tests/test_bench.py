@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from harness import results
+from harness.run_folder import run_folder
 from harness.tests.commands import rackspan
 
 SMALL: dict[str, Any] = {
@@ -84,7 +84,7 @@ def test_a_small_run_ends_in_a_page_that_claims_nothing(tmp_path: Path) -> None:
     ideal = {m["role"]: m for m in bench["oracle"]["modes"]}
     for mode in ideal.values():
         assert mode["matched"] == mode["records"] > 200, "the brokers' logs tell of every record"
-    manifest = results.read_manifest(Path("runs") / run["run_id"])
+    manifest = run_folder.read_manifest(Path("runs") / run["run_id"])
     assert manifest["state"] == "finished"
     told = manifest["spec"]["campaign"]
     assert (told["name"], told["part"], told["parts"]) == ("both", 2, 4) and told["id"].endswith("Z-both")
@@ -120,7 +120,7 @@ def _counted(run: dict[str, Any]) -> None:
     sent = {(b["block"], b["part"]): b["records"] for b in bench["blocks"]}
     least = {"rate-100": 195, "rate-300": 590}  # 2 s; a busy machine ends them late
     assert all(n >= least[part] for (_, part), n in sent.items()), sent
-    steps = [e["data"] for e in results.read_events(folder) if e["name"] == "block" and e["state"] == "end"]
+    steps = [e["data"] for e in run_folder.read_events(folder) if e["name"] == "block" and e["state"] == "end"]
     assert all(s["stalls"] > 0 and s["stall_s"] >= 0.2 and s["acked_per_s"] > 0 and s["beyond"] == "" for s in steps)
     assert {(c["role"], c["knee_rate"], c["ended"]) for c in bench["knee"]["capacity"]} == {
         ("candidate", 300, 0),

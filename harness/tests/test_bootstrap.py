@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import Exit
-from harness.home import project_root
+from harness.common.errors import Exit
+from harness.common.paths import project_root
 
 _ALL = ("bash", "readlink", "dirname", "id", "grep", "mktemp", "tail", "sha256sum", "cat", "tr")
 

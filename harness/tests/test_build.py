@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import program
-from harness.build import gradle
-from harness.errors import Exit, RackspanError
-from harness.progress import Progress
+from harness.common import subprocesses
+from harness.common.errors import Exit, RackspanError
+from harness.common.progress import Progress
+from harness.distribution.build import gradle
 
 needs_gradle = pytest.mark.skipif(shutil.which("gradle") is None, reason="no gradle on this machine")
 
@@ -38,5 +38,5 @@ def test_without_gradle_it_says_what_to_install(tmp_path: Path, monkeypatch: pyt
 def test_output_of_any_size_does_not_block() -> None:
     text = "import sys; print('x' * 1_000_000); print('told', file=sys.stderr); raise SystemExit(7)"
     seen: list[str] = []
-    done = program.run([sys.executable, "-c", text], seen.append)
+    done = subprocesses.run([sys.executable, "-c", text], seen.append)
     assert (done.code, len(done.printed), done.told, seen) == (7, 1_000_001, ("told",), ["told"])

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
-from harness import campaign, workload
-from harness.campaign import Outage
-from harness.errors import RackspanError
-from harness.home import project_root
+from harness.benchmark import campaign, workload
+from harness.benchmark.campaign import Outage
+from harness.benchmark.workload import Workload
+from harness.common.errors import RackspanError
+from harness.common.paths import project_root
 from harness.tests.test_workload import GOOD
-from harness.workload import Workload
 
 
 def made(folder: Path, *parts: dict[str, Any], **more: Any) -> str:

@@ -13,8 +13,8 @@ import pytest
 
 from harness.backends.local import LocalHost
 from harness.cli.logs import Tail, selected
-from harness.dist import find
-from harness.errors import Exit, RackspanError
+from harness.common.errors import Exit, RackspanError
+from harness.distribution.locate import find
 from harness.tests.commands import PROGRAM, environment, rackspan
 
 

@@ -12,18 +12,18 @@ from typing import Any
 
 import pytest
 
-from harness import image
 from harness.backends import docker
 from harness.backends.docker import DockerBackend
-from harness.dist import find
-from harness.errors import Exit, RackspanError
-from harness.home import project_root
-from harness.progress import Progress
-from harness.spec import parse
+from harness.common.errors import Exit, RackspanError
+from harness.common.paths import project_root
+from harness.common.progress import Progress
+from harness.common.wait import wait_for
+from harness.distribution import container_image
+from harness.distribution.locate import find
+from harness.spec.cluster_spec import parse
+from harness.tests.bare_hosts import Hosts, hosts_of
 from harness.tests.commands import rackspan
-from harness.tests.engine import Engine
-from harness.tests.hosts import Hosts, hosts_of
-from harness.wait import wait_for
+from harness.tests.docker_engine import Engine
 
 CREATE = ["--create", "--if-not-exists", "--topic", "t", "--replication-factor", "3", "--config", "min.insync.racks=3"]
 UNDER = "--under-min-rack-isr-partitions"
@@ -44,7 +44,7 @@ def hosts(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hos
 
 
 def test_an_image_is_made_once_a_build(engine: Any, home: Path) -> None:
-    tag = image.tag_of(find("rackspan"))
+    tag = container_image.tag_of(find("rackspan"))
     for _ in range(2):
         done = rackspan("image", home=home)
         assert (done.returncode, done.stdout) == (0, f"{tag}\n"), done.stderr
@@ -56,7 +56,7 @@ def test_an_image_is_made_once_a_build(engine: Any, home: Path) -> None:
 def test_the_dockerfile_gives_such_an_image_too(engine: Any) -> None:
     """On our own image here, since no registry can be asked."""
     kafka = find("rackspan")
-    base = image.make(engine, kafka, Progress())
+    base = container_image.make(engine, kafka, Progress())
     assert f"build/dist/{kafka.version}\n" in (project_root() / "Dockerfile").read_text(encoding="utf-8")
     command = ["docker", "build", "-q", "-t", "rackspan-by-file", "--build-arg", f"BASE={base}", "-f", "Dockerfile"]
     built = subprocess.run([*command, str(kafka.home)], cwd=project_root(), capture_output=True, text=True)
@@ -122,7 +122,7 @@ def test_too_many_racks_are_refused() -> None:
 
 def test_an_outage_on_containers(engine: Any, tmp_path: Path) -> None:
     """A test of the outage plan, unchanged."""
-    command = [sys.executable, "-m", "harness.runner.session", "--results", str(tmp_path / "results")]
+    command = [sys.executable, "-m", "harness.ducktape_support.session", "--results", str(tmp_path / "results")]
     command += ["--attempts", "2", "--global", "backend=docker", "system_tests/rack_outage/thresholds_test.py"]
     env = {**os.environ, "RACKSPAN_HOME": str(tmp_path / "home")}
     done = subprocess.run(command, cwd=project_root(), env=env, capture_output=True, text=True)
@@ -136,7 +136,11 @@ def test_three_racks_to_try(engine: Any) -> None:
     compose = next((c for c in (["docker", "compose"], ["docker-compose"]) if works([*c, "version"])), None)
     if compose is None:
         pytest.skip("there is no docker compose: install its plugin, or docker-compose")
-    env = {**os.environ, "IMAGE": image.make(engine, find("rackspan"), Progress()), "COMPOSE_PROJECT_NAME": "try"}
+    env = {
+        **os.environ,
+        "IMAGE": container_image.make(engine, find("rackspan"), Progress()),
+        "COMPOSE_PROJECT_NAME": "try",
+    }
 
     def run(*command: str) -> str:
         done = subprocess.run([*compose, *command], cwd=project_root(), env=env, capture_output=True, text=True)

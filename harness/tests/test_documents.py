@@ -12,19 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from harness.cds import archive_for
-from harness.dist import find
-from harness.home import project_root
-from harness.jvm import JvmOptions
-from harness.net.trial import attempt
+from harness.cluster.class_archive import archive_for
+from harness.cluster.jvm_options import JvmOptions
+from harness.common.paths import project_root
+from harness.distribution.locate import find
+from harness.network.netns_support import attempt
 
 pytestmark = [pytest.mark.documents, pytest.mark.cluster]
 
 DOCUMENTS = sorted(
     p
-    for pattern in ("README.md", "docs/*.md", "[!.]*/README.md", "kafka-patch/src/test/README.md")
+    for pattern in ("README.md", "docs/**/*.md", "[!.]*/README.md", "kafka-patch/src/test/README.md")
     for p in project_root().glob(pattern)
-    if p.name != "vms.md"  # test_ssh.py runs its commands, where there are machines
+    if p.name != "machines.md"  # test_ssh.py runs its commands, where there are machines
 )
 _COMMAND = re.compile(r"(?:\./rackspan|bin/[a-z-]+\.sh|python -m|gradle|spark-submit) \S")
 # What `rackspan test` runs besides: before its stages, as stages of their own, and inside them.
@@ -44,8 +44,8 @@ ELSEWHERE = {
     "python -m spark_analysis check spark_analysis/tests/data/soak-cycle --out build/check": "test_checker.py",
     "python -m spark_analysis check runs/*-cycle-1 --out build/check": "the soak, on its own runs",
     "./rackspan bench campaigns/near-far.yaml": "test_bench.py has a campaign that is over sooner",
-    "./rackspan report --into docs/performance.md": "test_bench.py, into a document of its own",
-    "./rackspan test system_tests/clients": "system tests",
+    "./rackspan report --into docs/results/performance.md": "test_bench.py, into a document of its own",
+    "./rackspan test system_tests/third_party_clients": "system tests",
     "./rackspan test system_tests/sanity/harness_test.py": "system tests",
     "./rackspan test system_tests/suites/smoke.yml": "system tests and main job; test_runner.py looks at the suite",
 }

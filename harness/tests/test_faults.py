@@ -8,25 +8,25 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.admin import Partition
+from harness.admin.reassignment import reassign
+from harness.admin.topics import Topics
 from harness.backends.base import ProcessState
 from harness.cli import fault
-from harness.cluster import KafkaCluster
-from harness.errors import Exit, RackspanError
+from harness.cluster.cluster_view import Partition
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.common.errors import Exit, RackspanError
+from harness.common.wait import Pending, wait_for
 from harness.faults import settings
 from harness.faults.disk import disk_full, fill
 from harness.faults.healing import active, heal_all
 from harness.faults.partitions import led_by, moved_leaders, moved_replicas, replicas_moved, without
 from harness.faults.process import nodes_down
 from harness.faults.rolling import rolling_restart
-from harness.services.moves import reassign
-from harness.services.topics import Topics
-from harness.spec import parse
+from harness.spec.cluster_spec import parse
+from harness.spec.topology import plan
 from harness.tests.commands import rackspan
 from harness.tests.terminal import Terminal
-from harness.tests.test_cluster import Record, home_of
-from harness.topology import plan
-from harness.wait import Pending, wait_for
+from harness.tests.test_kafka_cluster import Record, home_of
 
 pytestmark = pytest.mark.cluster
 

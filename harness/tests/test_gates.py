@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from harness import gates
+from harness.benchmark import gates
 from harness.cli import report
 from harness.cli.app import app
-from harness.errors import Exit, RackspanError
-from harness.home import project_root
+from harness.common.errors import Exit, RackspanError
+from harness.common.paths import project_root
 
 
 def ratio(estimate: float, low: float | None, high: float | None, verdict: str, **changes: Any) -> dict[str, Any]:
@@ -106,12 +106,12 @@ def test_a_bad_file_is_a_usage_error_that_names_the_key(tmp_path: Path, gate: st
     with pytest.raises(RackspanError) as caught:
         gates.load(path)
     assert caught.value.code == Exit.USAGE and text in caught.value.seen and str(path) in caught.value.what
-    assert "docs/gates.yaml" in str(caught.value) or "harness/gates.py" in caught.value.do
+    assert "docs/results/gates.yaml" in str(caught.value) or "harness/benchmark/gates.py" in caught.value.do
 
 
 def test_the_file_that_is_shipped_can_be_met() -> None:
     told = document(ratio(0.2, 0.1, 0.3, "improved"), ratio(0.9, 0.8, 0.95, "improved", per_thousand=500))
-    outcomes = gates.judge(gates.load(project_root() / "docs" / "gates.yaml"), {**told, "skipped": []})
+    outcomes = gates.judge(gates.load(project_root() / "docs" / "results" / "gates.yaml"), {**told, "skipped": []})
     assert [(o.met, o.known) for o in outcomes] == [(True, True)] * 5, "a name in it may match no run"
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from harness.backends.base import ProcessState
-from harness.cluster import KafkaCluster
-from harness.home import project_root
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.common.paths import project_root
+from harness.common.wait import wait_for
 from harness.tests.commands import begin, processes, rackspan
-from harness.wait import wait_for
 
 pytestmark = pytest.mark.cluster
 
@@ -41,7 +41,7 @@ def test_an_interrupted_up_leaves_nothing(home: Path, number: signal.Signals) ->
 
 
 def test_a_terminated_session_of_tests_ends_its_clusters(tmp_path: Path) -> None:
-    one = "harness/tests/test_cluster.py::test_kept_data_is_there_after_the_next_up"
+    one = "harness/tests/test_kafka_cluster.py::test_kept_data_is_there_after_the_next_up"
     options = ["-q", "-p", "no:cacheprovider", f"--basetemp={tmp_path / 'base'}"]
     session = subprocess.Popen(
         [sys.executable, "-m", "pytest", *options, one], cwd=project_root(), stdout=subprocess.PIPE, text=True

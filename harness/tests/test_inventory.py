@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from harness.errors import Exit, RackspanError
-from harness.inventory import load
-from harness.spec import parse
-from harness.topology import plan
+from harness.common.errors import Exit, RackspanError
+from harness.spec.cluster_spec import parse
+from harness.spec.inventory import load
+from harness.spec.topology import plan
 
 YAML = """
 user: admin

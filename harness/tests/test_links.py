@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import RackspanError
-from harness.net.links import At, Link, LinkState, SlowHost, bits, milliseconds, pair_of, queues, resolve, rules, share
-from harness.spec import parse
+from harness.common.errors import RackspanError
+from harness.spec.cluster_spec import parse
+from harness.spec.links import At, Link, LinkState, SlowHost, bits, milliseconds, pair_of, queues, resolve, rules, share
 
 RACKS = ["a", "b", "c"]
 pairs = st.lists(st.sampled_from(list(permutations(RACKS, 2))), unique=True)

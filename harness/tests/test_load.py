@@ -19,7 +19,7 @@ from kafka.partitioner.default import murmur2
 from harness.load.command import Copy, Produce, Read, java_command
 from harness.load.process import LoadClientError, LoadProcess
 from harness.load.records import read_acks, read_histograms, read_polls, read_reads
-from harness.results import RunFolder, RunFolderError
+from harness.run_folder.run_folder import RunFolder, RunFolderError
 from harness.tests.load_broker import JAR, LIBS, MISSING, Broker, stock_broker
 
 pytestmark = pytest.mark.skipif(MISSING, reason="needs build/load/rackspan-load.jar and the stock distribution")

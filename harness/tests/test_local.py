@@ -10,8 +10,8 @@ import pytest
 
 from harness.backends.base import Host, Process, ProcessState, end_processes
 from harness.backends.local import MARKER, LocalBackend, LocalHost
-from harness.errors import RackspanError
-from harness.wait import wait_for
+from harness.common.errors import RackspanError
+from harness.common.wait import wait_for
 
 
 @pytest.fixture

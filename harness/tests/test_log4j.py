@@ -6,8 +6,8 @@ from pathlib import Path
 
 import yaml
 
-from harness.dist import Distribution
-from harness.log4j import debug_config, option
+from harness.cluster.log4j import debug_config, option
+from harness.distribution.locate import Distribution
 
 
 def test_debug_lines_go_to_their_own_file_and_the_rest_where_it_went() -> None:

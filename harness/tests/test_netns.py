@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import Exit, RackspanError
-from harness.home import project_root
-from harness.net.control import TOLERANCE
-from harness.net.trial import attempt
-from harness.tests.hosts import Hosts, hosts_of
+from harness.common.errors import Exit, RackspanError
+from harness.common.paths import project_root
+from harness.common.wait import Pending, wait_for
+from harness.network.link_controller import TOLERANCE
+from harness.network.netns_support import attempt
+from harness.tests.bare_hosts import Hosts, hosts_of
 from harness.tests.test_backends import killed, left
-from harness.wait import Pending, wait_for
 
 NOBODY = 65534
 
@@ -56,7 +56,7 @@ def test_delays_are_as_asked(hosts: Hosts) -> None:
 
 
 def test_hosts_of_one_rack_and_the_driver_are_near(hosts: Hosts) -> None:
-    probe = ["-I", "-S", str(project_root() / "harness" / "net" / "probe.py")]
+    probe = ["-I", "-S", str(project_root() / "harness" / "network" / "rtt_probe.py")]
     near = hosts.host("a1").run([sys.executable, *probe, hosts.plan.node("a2").address, "15", "0.001"])
     hosts.backend.enter()
     driver = subprocess.run([sys.executable, *probe, hosts.plan.node("c1").address, "15", "0.001"], capture_output=True)
@@ -150,8 +150,8 @@ def test_what_the_machine_forbids_is_said(tmp_path: Path) -> None:
     if not can_become(NOBODY):
         pytest.skip("only root can take rights away")
     script = (
-        "import sys\nfrom pathlib import Path\nfrom harness.errors import RackspanError\n"
-        "from harness.tests.hosts import Hosts\n"
+        "import sys\nfrom pathlib import Path\nfrom harness.common.errors import RackspanError\n"
+        "from harness.tests.bare_hosts import Hosts\n"
         "try:\n    Hosts('netns', Path(sys.argv[1])).backend.prepare()\n"
         "except RackspanError as e:\n    print(e)\n    sys.exit(e.code)\n"
     )

@@ -14,18 +14,18 @@ from signal import SIGKILL
 
 import pytest
 
-from harness.admin import answers
 from harness.backends.base import ProcessState
 from harness.cli import fault
-from harness.cluster import KafkaCluster
-from harness.errors import RackspanError
+from harness.cluster.cluster_view import answers
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.common.errors import RackspanError
+from harness.common.wait import Pending, wait_for
 from harness.faults.network import cut, cut_by_host, delay, narrowed, slowed, staggered_cut, unplugged
-from harness.net.control import KEEPER
-from harness.net.trial import attempt
+from harness.network.link_controller import KEEPER
+from harness.network.netns_support import attempt
 from harness.tests.commands import rackspan
 from harness.tests.conftest import small
-from harness.tests.test_cluster import Record, create_topic, home_of
-from harness.wait import Pending, wait_for
+from harness.tests.test_kafka_cluster import Record, create_topic, home_of
 
 pytestmark = pytest.mark.cluster
 

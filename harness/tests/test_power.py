@@ -9,14 +9,14 @@ import pytest
 from kafka import KafkaProducer
 from kafka.record import MemoryRecordsBuilder
 
-from harness.cluster import KafkaCluster
-from harness.errors import RackspanError
+from harness.admin.topics import Topics
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.common.errors import RackspanError
 from harness.faults.power import lose_unflushed, power_cut
-from harness.faults.unflushed import METADATA, Cut, Loss, batches, loss, recovery_points
-from harness.results import RunFolder, read_events
-from harness.services import payload
-from harness.services.replicas import replica_rows
-from harness.services.topics import Topics
+from harness.recording import payload
+from harness.recording.log_files import METADATA, Cut, Loss, batches, loss, recovery_points
+from harness.recording.replica_logs import replica_rows
+from harness.run_folder.run_folder import RunFolder, read_events
 from harness.tests.conftest import small
 
 

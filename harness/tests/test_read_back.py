@@ -11,12 +11,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from harness.cluster import KafkaCluster
-from harness.home import project_root
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.common.paths import project_root
 from harness.load.command import Produce, java_command
 from harness.load.process import LoadProcess
 from harness.load.records import read_acks
-from harness.results import RunFolder
+from harness.run_folder.run_folder import RunFolder
 from harness.tests.load_broker import JAR, LIBS, MISSING
 
 pytestmark = [pytest.mark.cluster, pytest.mark.skipif(MISSING, reason="needs the load client and stock Kafka's libs")]

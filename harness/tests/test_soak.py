@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import Exit, RackspanError
-from harness.net.links import milliseconds, share
-from harness.services.timeline import timeline
+from harness.common.errors import Exit, RackspanError
+from harness.recording.metadata_timeline import timeline
+from harness.soak.results import Cycle, Soak, carried_on
 from harness.soak.schedule import EVERYWHERE, NETWORK, Fault, Kind, kinds_of, schedule
-from harness.soak.tally import Cycle, Soak, carried_on
+from harness.spec.links import milliseconds, share
 
 _RACKS, _BROKERS = ["a", "b", "c"], ["a1", "b1", "c1"]
 _ALL = EVERYWHERE + NETWORK

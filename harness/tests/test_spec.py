@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import Exit, RackspanError
-from harness.spec import json_schema, load, parse, parse_racks
+from harness.common.errors import Exit, RackspanError
+from harness.spec.cluster_spec import json_schema, load, parse, parse_racks
 
 
 def test_defaults_are_six_brokers_in_three_racks_and_three_controllers() -> None:

@@ -1,4 +1,4 @@
-"""Back end ssh on machines of our own: what docs/vms.md shows, and what is said of machines that will not do."""
+"""The ssh backend on machines of our own: what docs/operations/machines.md shows, and errors for unfit machines."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from typing import Any
 import pytest
 import yaml
 
-from harness import inventory
 from harness.backends.local import MARKER, processes_with
 from harness.backends.ssh import MACHINES, SshBackend, SshHost
-from harness.dist import Distribution
-from harness.errors import Exit, RackspanError
-from harness.home import project_root
-from harness.net.routes import NUMBER
-from harness.spec import parse
-from harness.state import State
-from harness.tests import machines
+from harness.common.errors import Exit, RackspanError
+from harness.common.paths import project_root
+from harness.distribution.locate import Distribution
+from harness.network.blackhole_routes import NUMBER
+from harness.spec import inventory
+from harness.spec.cluster_spec import parse
+from harness.spec.cluster_state import State
+from harness.spec.topology import plan
+from harness.tests import ssh_machines
 from harness.tests.test_documents import commands
-from harness.topology import plan
 
 PLACE = "/var/tmp/rackspan-root"
-PAGE = project_root() / "docs" / "vms.md"
+PAGE = project_root() / "docs" / "operations" / "machines.md"
 
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The inventory of a rack of two machines and two racks of one; a third of rack a is left over."""
-    if hindrance := machines.hindrance():
+    if hindrance := ssh_machines.hindrance():
         pytest.skip(f"there are no machines to enter: {hindrance}")
-    with machines.machines(tmp_path_factory.mktemp("machines") / "machines", {"a": 2, "b": 1, "c": 1}) as found:
+    with ssh_machines.machines(tmp_path_factory.mktemp("machines") / "machines", {"a": 2, "b": 1, "c": 1}) as found:
         yield found
 
 
@@ -86,13 +86,13 @@ WRONG: dict[str, tuple[dict[str, Any], str, str, str]] = {
         {"java_home": "/none"},
         "root@198.18.1.1 cannot run a1",
         "no Java: ",
-        "install what is missing there; see docs/vms.md",
+        "install what is missing there; see docs/operations/machines.md",
     ),
     "a folder of somebody else": (
         {"folder": "/var/tmp/theirs"},
         "root@198.18.1.1 cannot run a1",
         "/var/tmp/theirs is not this user's",
-        "see docs/vms.md",
+        "see docs/operations/machines.md",
     ),
 }
 
@@ -169,7 +169,7 @@ def test_the_commands_of_the_page(file: Path, tmp_path: Path) -> None:
     results = tmp_path / "results"
     env = {**os.environ, "RACKSPAN_HOME": str(tmp_path / "home")}
     env["PATH"] = f"{Path(sys.executable).parent}:{env['PATH']}"
-    session = "harness.runner.session"
+    session = "harness.ducktape_support.session"
     wanted = commands(PAGE.read_text(encoding="utf-8"))
     assert len(wanted) == 10
     for command in wanted:

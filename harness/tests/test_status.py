@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from harness.admin import Partition, View, Voter, parse
 from harness.backends.base import Process, ProcessState
 from harness.cli.watch import racks
-from harness.node import last_error
-from harness.spans import Span, spans
-from harness.spec import parse as parse_spec
-from harness.state import NodeRecord, State
-from harness.status import ClusterStatus, NodeStatus, summarize
-from harness.storage import meta_properties, random_id
-from harness.topology import plan
+from harness.cluster.cluster_view import Partition, View, Voter, parse
+from harness.cluster.node import last_error
+from harness.cluster.rack_span import Span, spans
+from harness.cluster.status import ClusterStatus, NodeStatus, summarize
+from harness.cluster.storage import meta_properties, random_id
+from harness.spec.cluster_spec import parse as parse_spec
+from harness.spec.cluster_state import NodeRecord, State
+from harness.spec.topology import plan
 
 SPEC = parse_spec({"racks": "a:1,b:1", "controllers": 1})
 PLAN = plan(SPEC)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from harness.admin import Partition, View, Voter
-from harness.errors import Exit, RackspanError
-from harness.spec import parse
-from harness.targets import fixed
-from harness.topology import plan
+from harness.cluster.cluster_view import Partition, View, Voter
+from harness.cluster.targets import fixed
+from harness.common.errors import Exit, RackspanError
+from harness.spec.cluster_spec import parse
+from harness.spec.topology import plan
 
 PLAN = plan(parse({"racks": "a:1,b:1", "controllers": 2}))
 VIEW = View({1: "a", 2: "b"}, 102, (Voter(102, 0),), (Partition("my-topic", 3, 2, (1, 2), (2,)),))

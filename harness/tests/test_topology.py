@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import Exit, RackspanError
-from harness.home import BLOCKS
-from harness.spec import ClusterSpec, parse
-from harness.topology import plan
+from harness.common.errors import Exit, RackspanError
+from harness.common.paths import BLOCKS
+from harness.spec.cluster_spec import ClusterSpec, parse
+from harness.spec.topology import plan
 
 RACK_NAMES = st.from_regex(r"[a-z]([a-z0-9-]{0,6}[a-z0-9])?", fullmatch=True)
 SPECS = st.builds(

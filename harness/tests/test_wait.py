@@ -6,8 +6,8 @@ import pickle
 
 import pytest
 
-from harness.errors import Exit, RackspanError
-from harness.wait import Pending, WaitTimeout, wait_for
+from harness.common.errors import Exit, RackspanError
+from harness.common.wait import Pending, WaitTimeout, wait_for
 
 
 def test_returns_what_the_probe_found() -> None:

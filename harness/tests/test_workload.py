@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import yaml
 
-from harness import workload
-from harness.errors import RackspanError
-from harness.scenarios.bench import beyond, cluster_spec, order, take_turns
-from harness.scenarios.void import late, reasons
-from harness.services import fetches
-from harness.topology import plan
-from harness.workload import Blocks, Ramp, Workload
+from harness.benchmark import workload
+from harness.benchmark.run import beyond, cluster_spec, order, take_turns
+from harness.benchmark.validity import late, reasons
+from harness.benchmark.workload import Blocks, Ramp, Workload
+from harness.common.errors import RackspanError
+from harness.recording import follower_fetches
+from harness.spec.topology import plan
 
 GOOD: dict[str, Any] = {
     "name": "mine",
@@ -193,7 +193,7 @@ def test_a_late_client_is_known_where_its_rate_is_not_what_is_looked_for() -> No
 
 
 def test_an_oracle_makes_brokers_log_fetches() -> None:
-    assert cluster_spec(made(oracle=True), "stock", 1).debug == [fetches.LOGGER]
+    assert cluster_spec(made(oracle=True), "stock", 1).debug == [follower_fetches.LOGGER]
     spec = cluster_spec(made(), "rackspan", 0)
     assert (spec.name, spec.distribution, spec.debug) == ("bench-0-mine", "rackspan", [])
 
@@ -212,7 +212,7 @@ def test_fetches_are_read_from_the_brokers_debug_lines() -> None:
         "offset 0.",
         "160 [Partition all-ag",
     ]
-    assert fetches.parse(lines, ["all-again"]).to_pylist() == [
+    assert follower_fetches.parse(lines, ["all-again"]).to_pylist() == [
         {"mono_ns": t, "topic": "all-again", "partition": 0, "leader": 1, "follower": f, "leo": leo}
         for t, f, leo in [(100, 2, 17), (120, 3, 17), (150, 2, 19)]
     ]

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from spark_analysis.schemas import contract, version
+from spark_analysis.input.schemas import contract, version
 
 TOPIC, PARTITIONS, NODES = "scale", 6, ("a1", "b1", "c1")
 START, STEP, MS = 1_767_225_600_000_000_000, 10_000, 1_000_000  # ns: the first record's due time, and between two

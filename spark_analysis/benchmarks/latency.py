@@ -22,10 +22,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from spark_analysis import histograms, schemas
-from spark_analysis.folders import read_folder
+from spark_analysis.input import schemas
+from spark_analysis.input.folders import read_folder
 from spark_analysis.report.document import part_of
 from spark_analysis.session import session
+from spark_analysis.statistics import histograms
 
 ROUNDS, STEP_NS, START_NS = 10, 50_000, 1_800_000_000_000_000_000
 MODES = [

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructField, StructType
 
 from spark_analysis.errors import AnalysisError
-from spark_analysis.ingest import read_run, read_table
+from spark_analysis.input.ingest import read_run, read_table
 
 PRODUCERS = StructType(
     [

@@ -12,14 +12,16 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_analysis import histograms, schemas
 from spark_analysis.errors import AnalysisError
-from spark_analysis.folders import Folder
-from spark_analysis.ingest import Run, open_run
-from spark_analysis.report import bench, outage, times, words
-from spark_analysis.report.headline import headline
-from spark_analysis.report.lives import over_lives
+from spark_analysis.input import schemas
+from spark_analysis.input.folders import Folder
+from spark_analysis.input.ingest import Run, open_run
+from spark_analysis.report import outage, times, words
+from spark_analysis.report.benchmark import page_section
+from spark_analysis.report.benchmark.headline import headline
+from spark_analysis.report.benchmark.trials import over_lives
 from spark_analysis.report.outage import rows
+from spark_analysis.statistics import histograms
 from spark_analysis.transforms.clock import odd_times
 
 _SHOWN = ("run_id", "name", "kind", "state", "failure", "seed", "spec", "versions", "patches", "host")
@@ -53,7 +55,7 @@ def part_of(spark: SparkSession, folder: Folder) -> tuple[dict[str, Any], Mappin
             do="make the run again; its logs may say why nothing was sent",
         )
     run = open_run(spark, folder)
-    if folder.rows["acks"] <= bench.EXACT_UP_TO:
+    if folder.rows["acks"] <= page_section.EXACT_UP_TO:
         run.acks.cache()
     try:
         return _part(spark, run)
@@ -84,7 +86,7 @@ def _part(spark: SparkSession, run: Run) -> tuple[dict[str, Any], Mapping[str, D
     part["outage"], part["bench"] = None, None
     part["warnings"] = _warnings(run)
     if run.manifest["kind"] == "bench":
-        measured = bench.section(spark, run)
+        measured = page_section.section(spark, run)
         if measured is None:
             blocks = sum((e["kind"], e["name"]) == ("phase", "block") for e in run.events)
             raise AnalysisError(

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
-from spark_analysis.ingest import Run
+from spark_analysis.input.ingest import Run
 from spark_analysis.report import timeline
 from spark_analysis.transforms import durability as fates_of
 from spark_analysis.transforms import latency, outage

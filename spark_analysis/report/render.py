@@ -9,7 +9,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from spark_analysis.report import bench_charts, charts, words
+from spark_analysis.report import charts, words
+from spark_analysis.report.benchmark import benchmark_charts
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -56,5 +57,5 @@ def _pictures(run: dict[str, Any]) -> dict[str, str]:
     if run["outage"]:
         return {"outage": charts.outage(run["outage"], name)}
     if run["bench"]:
-        return bench_charts.pictures(run["bench"], name)
+        return benchmark_charts.pictures(run["bench"], name)
     return {}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from spark_analysis.folders import CLOCK_TOLERANCE_NS, clock_went_back
+from spark_analysis.input.folders import CLOCK_TOLERANCE_NS, clock_went_back
 from spark_analysis.report import words
 
 

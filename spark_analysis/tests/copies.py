@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from spark_analysis import schemas
 from spark_analysis.checker.check import cached, frames
 from spark_analysis.checker.history import read_history
+from spark_analysis.input import schemas
 from spark_analysis.tests import generated
 
 Row = dict[str, Any]

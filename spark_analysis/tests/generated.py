@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_analysis import schemas
-from spark_analysis.ingest import BLOCKS
+from spark_analysis.input import schemas
+from spark_analysis.input.ingest import BLOCKS
 
 SECOND = 1_000_000_000
 MS = 1_000_000

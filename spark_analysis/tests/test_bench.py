@@ -10,19 +10,19 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_analysis import counts
-from spark_analysis.report import verdicts
-from spark_analysis.report.goals import ACROSS, BEYOND, FLOOR_MET, GOAL_MET, GOALS, judged, verdict
-from spark_analysis.report.rounds import Rounds
-from spark_analysis.stats import NOT_ENOUGH
+from spark_analysis.report.benchmark import verdicts
+from spark_analysis.report.benchmark.goals import ACROSS, BEYOND, FLOOR_MET, GOAL_MET, GOALS, judged, verdict
+from spark_analysis.report.benchmark.rounds import Rounds
+from spark_analysis.statistics import counts
+from spark_analysis.statistics.stats import NOT_ENOUGH
 from spark_analysis.tests.generated import MS, SECOND, START, ack, frame, window, windows
-from spark_analysis.transforms import bench, latency
+from spark_analysis.transforms import benchmark, latency
 
 
 def test_buckets_are_close_to_what_they_stand_for(spark: SparkSession) -> None:
     values = [*range(0, 300), 511, 512, 513, 1023, 1024, 99_999, 1_000_000, 20_000_000]
     data = spark.createDataFrame([(v,) for v in values], "latency_us long")
-    rows = data.withColumn("value", bench.bucket(F.col("latency_us"))).collect()
+    rows = data.withColumn("value", benchmark.bucket(F.col("latency_us"))).collect()
     for r in rows:
         assert r["value"] == pytest.approx(r["latency_us"], rel=0.002, abs=0.01)
     assert [r["value"] for r in rows if r["latency_us"] < 256] == list(range(256))
@@ -31,7 +31,7 @@ def test_buckets_are_close_to_what_they_stand_for(spark: SparkSession) -> None:
 def test_a_histogram_counts_everything(spark: SparkSession) -> None:
     drawn = np.random.default_rng(1).lognormal(7, 1, 5000).astype(int)
     data = spark.createDataFrame([("g", int(v)) for v in drawn], "g string, latency_us long")
-    rows = bench.histogram(data, ["g"], "latency_us").collect()
+    rows = benchmark.histogram(data, ["g"], "latency_us").collect()
     assert sum(r["records"] for r in rows) == 5000 and len(rows) < 2500
 
 
@@ -45,13 +45,13 @@ def test_silence_counts_from_the_begin_to_the_end_of_the_part(spark: SparkSessio
         ack(3, 4 * SECOND, 900 * MS),  # done at 4.9 s
         ack(4, 3 * SECOND, 100 * MS, result="TIMEOUT"),
     ]
-    found = bench.silences(frame(spark, "acks", rows), windows(spark, part, other)).collect()
+    found = benchmark.silences(frame(spark, "acks", rows), windows(spark, part, other)).collect()
     assert {r["role"]: r["silence_s"] for r in found} == {"candidate": pytest.approx(2.2), "baseline": 4.0}
 
 
 def send_lags(inside: DataFrame) -> list[dict[str, Any]]:
-    tallied = bench.tallied(inside, exact=True).toArrow()
-    return counts.send_lags(tallied.filter(pc.field("measure") == bench.SEND_LAG))
+    tallied = benchmark.tallied(inside, exact=True).toArrow()
+    return counts.send_lags(tallied.filter(pc.field("measure") == benchmark.SEND_LAG))
 
 
 def test_send_lag_counts_records_without_an_answer_too(spark: SparkSession) -> None:
@@ -73,7 +73,7 @@ def test_latency_around_a_moment_is_by_when_records_were_due(spark: SparkSession
     rows = [ack(i, i * 100 * MS, (1 + i) * MS) for i in range(40)]
     around = [("r", "p", "x", START + 500 * MS, START + 2500 * MS, START + SECOND)]
     schema = "run string, producer string, role string, from_ns long, until_ns long, origin_ns long"
-    found = bench.around(frame(spark, "acks", rows), spark.createDataFrame(around, schema), 500 * MS)
+    found = benchmark.around(frame(spark, "acks", rows), spark.createDataFrame(around, schema), 500 * MS)
     got = {r["bucket"]: (r["p50_us"], r["max_us"]) for r in found.collect()}
     assert got == {-1: (8000, 10_000), 0: (13_000, 15_000), 1: (18_000, 20_000), 2: (23_000, 25_000)}
 

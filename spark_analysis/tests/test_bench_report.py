@@ -11,10 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_analysis import ingest
 from spark_analysis.errors import AnalysisError
-from spark_analysis.folders import read_folder
-from spark_analysis.report import bench, bench_charts, document, render
+from spark_analysis.input import ingest
+from spark_analysis.input.folders import read_folder
+from spark_analysis.report import document, render
+from spark_analysis.report.benchmark import benchmark_charts, page_section
 from spark_analysis.tests.generated import SECOND
 from spark_analysis.tests.generated_bench import bench_run
 from spark_analysis.tests.test_report import Text
@@ -24,7 +25,7 @@ NEAR_P50, BACK = 1.1245, 0.1
 
 
 def measured(spark: SparkSession, path: Path, **made: Any) -> dict[str, Any]:
-    section = bench.section(spark, ingest.read_run(spark, bench_run(path, **made)))
+    section = page_section.section(spark, ingest.read_run(spark, bench_run(path, **made)))
     assert section is not None
     return section.data
 
@@ -141,7 +142,7 @@ def test_nothing_left_is_said_and_drawn_as_nothing(spark: SparkSession, tmp_path
     }
     part, _ = document.part_of(spark, read_folder(bench_run(tmp_path / "run", rounds=1, void=busy)))
     made = document.build([part], [])
-    assert bench_charts.pictures(made["runs"][0]["bench"], "run") == {}
+    assert benchmark_charts.pictures(made["runs"][0]["bench"], "run") == {}
     assert "4 of 4 measured parts are void" in Text(render.page(made)).text
 
 
@@ -165,7 +166,7 @@ def test_a_clock_that_went_back_between_or_in_blocks(
 
 
 def test_pictures_show_every_mode_by_name(quiet: dict[str, Any]) -> None:
-    found = bench_charts.pictures(quiet, "run")
+    found = benchmark_charts.pictures(quiet, "run")
     assert set(found) == {"nines", "shift", "blocks"}
     for mode in ("acks=min.insync.replicas", "acks=1"):
         assert all(mode in svg for svg in found.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spark_analysis import bootstrap, stats
+from spark_analysis.statistics import bootstrap, stats
 
 
 def blocks(rounds: int, factor: float = 1.0, spread: float = 0.0) -> dict[int, dict[float, int]]:

@@ -12,11 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_analysis import histograms, ingest, schemas
-from spark_analysis.folders import read_folder
-from spark_analysis.report import bench, document, markdown, render
-from spark_analysis.report.goals import ACROSS, BEYOND, GOAL_MET, GOALS, verdict
+from spark_analysis.input import ingest, schemas
+from spark_analysis.input.folders import read_folder
+from spark_analysis.report import document, markdown, render
+from spark_analysis.report.benchmark import page_section
+from spark_analysis.report.benchmark.goals import ACROSS, BEYOND, GOAL_MET, GOALS, verdict
 from spark_analysis.report.outage import Section
+from spark_analysis.statistics import histograms
 from spark_analysis.tests.generated import MS
 from spark_analysis.tests.generated_bench import bench_run
 
@@ -76,7 +78,7 @@ def counted(path: Path, times: int = 1) -> Path:
 
 
 def section(spark: SparkSession, path: Path) -> Section:
-    made = bench.section(spark, ingest.read_run(spark, path))
+    made = page_section.section(spark, ingest.read_run(spark, path))
     assert made is not None
     return made
 

@@ -13,9 +13,10 @@ import pytest
 from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
-from spark_analysis import counts, schemas
+from spark_analysis.input import schemas
+from spark_analysis.statistics import counts
 from spark_analysis.tests.generated import START, window, windows
-from spark_analysis.transforms import bench, latency
+from spark_analysis.transforms import benchmark, latency
 
 ASKED = (500, 750, 900, 950, 990, 995, 999, 999.9)
 N = 1_000_000
@@ -92,9 +93,9 @@ def test_spark_counts_as_numpy_does(spark: SparkSession, tmp_path: Path, exact: 
     pq.write_table(pa.table({**zero, **blank, **columns}).select(schema.names), tmp_path / "acks.parquet")
     acks = spark.read.schema(schema).parquet(str(tmp_path / "acks.parquet")).selectExpr("'r' run", "*")
     inside = latency.in_blocks(acks, windows(spark, window(START, START + 10**15)))
-    found = bench.tallied(inside, exact=exact).toArrow()
-    assert sum(found.filter(pc.field("measure") == bench.SEND_LAG)["records"].to_pylist()) == len(values)
-    found = found.filter(pc.field("measure") == bench.LATENCY)
+    found = benchmark.tallied(inside, exact=exact).toArrow()
+    assert sum(found.filter(pc.field("measure") == benchmark.SEND_LAG)["records"].to_pylist()) == len(values)
+    found = found.filter(pc.field("measure") == benchmark.LATENCY)
     by_outcome = found.group_by("outcome").aggregate([("records", "sum")]).to_pylist()
     assert {r["outcome"]: r["records_sum"] for r in by_outcome} == {"OK": 19_800, "UNANSWERED": 200}
     answered = np.delete(values, np.arange(0, len(values), 100))

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_analysis import ingest
 from spark_analysis.errors import AnalysisError
-from spark_analysis.folders import read_folders
+from spark_analysis.input import ingest
+from spark_analysis.input.folders import read_folders
 from spark_analysis.tests.generated import MS, SECOND, START, ack, event, folder, read
 
 

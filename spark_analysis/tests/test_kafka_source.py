@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_analysis import kafka_source
 from spark_analysis.errors import AnalysisError
-from spark_analysis.kafka_source import Offsets
+from spark_analysis.input import kafka_source
+from spark_analysis.input.kafka_source import Offsets
 
 
 def test_a_cluster_that_does_not_answer_is_named(spark: SparkSession) -> None:

@@ -15,8 +15,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_analysis import cli, pipeline
-from spark_analysis.cache import Cache
-from spark_analysis.folders import Folder, read_folder
+from spark_analysis.input.cache import Cache
+from spark_analysis.input.folders import Folder, read_folder
 from spark_analysis.report import document
 from spark_analysis.tests.generated import MS, SECOND, ack, folder
 
@@ -77,8 +77,8 @@ KEEP = """
 import sys
 from pathlib import Path
 import pyarrow as pa
-from spark_analysis.cache import Cache
-from spark_analysis.folders import read_folder
+from spark_analysis.input.cache import Cache
+from spark_analysis.input.folders import read_folder
 folder, cache = read_folder(Path(sys.argv[1])), Cache(Path(sys.argv[2]), print)
 print("ready", flush=True)
 sys.stdin.readline()

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from spark_analysis import stats
 from spark_analysis.report import words
+from spark_analysis.statistics import stats
 
 
 def test_fewer_than_six_rounds_carry_no_interval_and_no_verdict() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from harness.common.wait import Pending, wait_for
+from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.load.process import LoadClientError
-from harness.services.kafka import KafkaRacks
-from harness.wait import Pending, wait_for
 from system_tests.lib import acks, expect
 from system_tests.lib.base import PATIENT, RackTest
 

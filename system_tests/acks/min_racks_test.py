@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from harness.common.wait import Pending, WaitTimeout, wait_for
+from harness.ducktape_support.client_service import ClientProducer
+from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.faults.process import nodes_down
-from harness.services.client_producer import ClientProducer
-from harness.services.kafka import KafkaRacks
-from harness.services.segments import end_offset
-from harness.wait import Pending, WaitTimeout, wait_for
+from harness.recording.segments import end_offset
 from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 
+from harness.common.wait import Pending, wait_for
+from harness.ducktape_support.kafka_service import KafkaRacks
+from harness.ducktape_support.load_service import Acks
 from harness.faults.process import nodes_down
-from harness.services.kafka import KafkaRacks
-from harness.services.load import Acks
-from harness.services.metrics import total
-from harness.services.readback import readable
-from harness.wait import Pending, wait_for
+from harness.recording.metrics import total
+from harness.recording.readback import readable
 from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest
 

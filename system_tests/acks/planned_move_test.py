@@ -4,10 +4,10 @@ follower that is behind loses what was acknowledged above the high watermark (se
 
 from __future__ import annotations
 
+from harness.common.wait import Pending, wait_for
+from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.faults.process import nodes_down
-from harness.services.kafka import KafkaRacks
-from harness.services.segments import end_offset, stored
-from harness.wait import Pending, wait_for
+from harness.recording.segments import end_offset, stored
 from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest
 

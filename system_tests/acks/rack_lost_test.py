@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from harness.common.wait import Pending, wait_for
+from harness.ducktape_support.load_service import Acks, LoadService, Row
 from harness.faults.rack import rack_down
-from harness.services.load import Acks, LoadService, Row
-from harness.wait import Pending, wait_for
 from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest
 

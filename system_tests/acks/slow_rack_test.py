@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.services.load import Acks
+from harness.ducktape_support.load_service import Acks
 from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest
 from system_tests.lib.networks import needs_networks

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.services.logs import Allowed
-from harness.soak.control import run_control
-from harness.soak.judge import Judge
+from harness.recording.log_errors import Allowed
+from harness.soak.checker_process import Judge
+from harness.soak.positive_control import run_control
 from system_tests.lib import expect
 from system_tests.lib.base import RackTest
 

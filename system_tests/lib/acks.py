@@ -5,12 +5,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable
 
-from harness.results import RunFolder
-from harness.services.kafka import KafkaRacks
-from harness.services.load import Acks, LoadService, Row
-from harness.services.metrics import total
-from harness.services.topics import Topics
-from harness.wait import Pending, wait_for
+from harness.admin.topics import Topics
+from harness.common.wait import Pending, wait_for
+from harness.ducktape_support.kafka_service import KafkaRacks
+from harness.ducktape_support.load_service import Acks, LoadService, Row
+from harness.recording.metrics import total
+from harness.run_folder.run_folder import RunFolder
 
 QUORUM = "min.insync.replicas"  # acks as its name, and as metrics label it
 NUMBER = "-2"  # the same on the wire, and for clients that know numbers only

@@ -11,23 +11,23 @@ from typing import Any
 from ducktape.tests.test import Test
 from ducktape.tests.test_context import TestContext
 
+from harness.admin.topics import Topics
 from harness.backends.base import Capability
-from harness.clients.roster import named
-from harness.dist import find
+from harness.cluster.security import client_properties
+from harness.common.process_tree import end_with_parent
+from harness.common.wait import Pending, wait_for
+from harness.distribution.locate import find
+from harness.ducktape_support.client_service import ClientProducer
+from harness.ducktape_support.copy_service import CopyService
+from harness.ducktape_support.kafka_service import KafkaRacks
+from harness.ducktape_support.load_service import Acks, LoadService, Row
 from harness.load.command import Copy, Produce
-from harness.results import RunFolder
-from harness.runner.lifeline import end_with_parent
-from harness.secure import client_properties
-from harness.services.client_producer import ClientProducer
-from harness.services.copy_job import CopyService
-from harness.services.kafka import KafkaRacks
-from harness.services.load import Acks, LoadService, Row
-from harness.services.logs import Allowed
-from harness.services.metrics import Sampler
-from harness.services.readback import read_back
-from harness.services.topics import Topics
-from harness.spec import ClusterSpec, parse
-from harness.wait import Pending, wait_for
+from harness.recording.log_errors import Allowed
+from harness.recording.metrics import Sampler
+from harness.recording.readback import read_back
+from harness.run_folder.run_folder import RunFolder
+from harness.spec.cluster_spec import ClusterSpec, parse
+from harness.third_party_clients.registry import named
 
 # Function tests: small nodes that start fast.
 HEAP = {"broker": "256m", "controller": "128m"}
@@ -113,7 +113,7 @@ class RackTest(Test):
         return service.finish()
 
     def stock_python(self, kafka: KafkaRacks, client: str, name: str, topic: str, **options: Any) -> ClientProducer:
-        """A stock Python producer (a key of the roster), started. Options as in harness/clients/README.md."""
+        """A started stock Python producer (a key of the registry); options: harness/third_party_clients/README.md."""
         service = ClientProducer(self.test_context, named(client), name, kafka.bootstrap, topic, self.run, **options)
         service.start()
         return service

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 
 from confluent_kafka import KafkaException
 
-from harness.services.load import Acks, Row
-from harness.services.logs import Allowed
+from harness.ducktape_support.load_service import Acks, Row
+from harness.recording.log_errors import Allowed
 
 REFUSED = "NOT_ENOUGH_RACKS"
 AFTER_APPEND = "NOT_ENOUGH_RACKS_AFTER_APPEND"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from concurrent.futures import ThreadPoolExecutor
 
-from harness.services.kafka import KafkaRacks
+from harness.ducktape_support.kafka_service import KafkaRacks
 
 UNDER_REPLICATED = "under-replicated-partitions"
 AT_MIN_ISR = "at-min-isr-partitions"

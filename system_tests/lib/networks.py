@@ -8,8 +8,8 @@ from typing import Any
 
 from ducktape.mark import ignore
 
-from harness.net.trial import attempt
-from harness.runner.session import NO_NETWORKS
+from harness.ducktape_support.session import NO_NETWORKS
+from harness.network.netns_support import attempt
 
 Test = Callable[..., Any]
 

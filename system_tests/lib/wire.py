@@ -8,8 +8,8 @@ import struct
 import uuid
 from dataclasses import dataclass
 
-from harness.cluster import KafkaCluster
-from harness.secure import password, trust_file
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.cluster.security import password, trust_file
 
 MIN_REPLICAS_TAG, MIN_RACKS_TAG = 10000, 10001
 _PRODUCE, _METADATA, _SASL_HANDSHAKE, _SASL_AUTHENTICATE = 0, 3, 17, 36

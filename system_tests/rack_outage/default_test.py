@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from harness.admin.topics import Topics
+from harness.ducktape_support.kafka_service import KafkaRacks
+from harness.ducktape_support.load_service import Acks
 from harness.faults.process import heal, nodes_down
-from harness.services.kafka import KafkaRacks
-from harness.services.load import Acks
-from harness.services.metrics import Sample, total
-from harness.services.segments import stored
-from harness.services.topics import Topics
+from harness.recording.metrics import Sample, total
+from harness.recording.segments import stored
 from system_tests.lib import expect
 from system_tests.lib.base import PATIENT, RackTest
 

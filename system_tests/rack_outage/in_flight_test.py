@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from harness.ducktape_support.load_service import Row
 from harness.faults.rack import rack_down
-from harness.services.load import Row
 from system_tests.lib import expect
 from system_tests.lib.base import RackTest
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from harness.common.wait import Pending, wait_for
+from harness.ducktape_support.kafka_service import KafkaRacks
+from harness.ducktape_support.load_service import Row
 from harness.faults.rack import rack_down
-from harness.services.kafka import KafkaRacks
-from harness.services.load import Row
-from harness.services.segments import end_offset
-from harness.wait import Pending, wait_for
+from harness.recording.segments import end_offset
 from system_tests.lib import expect
 from system_tests.lib.base import RackTest
 

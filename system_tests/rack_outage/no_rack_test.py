@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from harness.backends.base import exports
-from harness.node import KafkaNode
-from harness.services.logs import Allowed
-from harness.services.segments import end_offset
-from harness.wait import Pending, wait_for
+from harness.cluster.node import KafkaNode
+from harness.common.wait import Pending, wait_for
+from harness.recording.log_errors import Allowed
+from harness.recording.segments import end_offset
 from system_tests.lib import expect
 from system_tests.lib.base import PATIENT, RackTest
 

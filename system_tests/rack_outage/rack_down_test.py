@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from harness.admin.topics import Topics
+from harness.common.wait import Pending, wait_for
+from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.faults.rack import rack_down
-from harness.services.kafka import KafkaRacks
-from harness.services.metrics import total
-from harness.services.segments import end_offset
-from harness.services.topics import Topics
-from harness.wait import Pending, wait_for
+from harness.recording.metrics import total
+from harness.recording.segments import end_offset
 from system_tests.lib import expect, listing
 from system_tests.lib.base import RackTest
 

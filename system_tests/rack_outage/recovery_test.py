@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.faults.rack import rack_down
-from harness.services.metrics import total
+from harness.recording.metrics import total
 from system_tests.lib import expect
 from system_tests.lib.base import RackTest
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
+from harness.common.wait import Pending, wait_for
+from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.faults.process import nodes_down
-from harness.services.kafka import KafkaRacks
-from harness.wait import Pending, wait_for
 from system_tests.lib import expect
 from system_tests.lib.base import PATIENT, RackTest
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.services.metrics import total
+from harness.recording.metrics import total
 from system_tests.lib import expect
 from system_tests.lib.base import PATIENT, RackTest
 

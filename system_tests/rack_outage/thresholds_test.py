@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from harness.faults.process import nodes_down
-from harness.services.metrics import total
-from harness.services.segments import end_offset
+from harness.recording.metrics import total
+from harness.recording.segments import end_offset
 from system_tests.lib import expect
 from system_tests.lib.base import PATIENT, RackTest
 

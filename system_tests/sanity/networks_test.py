@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.faults.network import cut
-from harness.services.kafka import KafkaRacks
 from system_tests.lib import expect
 from system_tests.lib.base import RackTest
 from system_tests.lib.networks import needs_networks

@@ -11,12 +11,12 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it exports 
     ResourceType,
 )
 
+from harness.admin.topics import MIN_RACKS
 from harness.backends.base import Output
+from harness.cluster.security import password
+from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.faults.process import nodes_down
-from harness.secure import password
-from harness.services.kafka import KafkaRacks
-from harness.services.logs import Allowed
-from harness.services.topics import MIN_RACKS
+from harness.recording.log_errors import Allowed
 from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest
 from system_tests.lib.wire import MIN_RACKS_TAG, MIN_REPLICAS_TAG, topic_metadata

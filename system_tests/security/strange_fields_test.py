@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from harness.services.logs import Allowed
+from harness.recording.log_errors import Allowed
 from system_tests.lib import expect
 from system_tests.lib.base import RackTest
 from system_tests.lib.wire import produce_nowhere, varint

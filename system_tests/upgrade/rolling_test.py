@@ -1,11 +1,11 @@
-"""From stock to this distribution and back, node by node, under load (docs/upgrade.md)."""
+"""From stock to this distribution and back, node by node, under load (docs/operations/upgrade.md)."""
 
 from __future__ import annotations
 
-from harness.services.kafka import KafkaRacks
-from harness.services.load import Acks
-from harness.services.logs import Allowed
-from harness.services.topics import MIN_RACKS, Topics
+from harness.admin.topics import MIN_RACKS, Topics
+from harness.ducktape_support.kafka_service import KafkaRacks
+from harness.ducktape_support.load_service import Acks
+from harness.recording.log_errors import Allowed
 from system_tests.lib import acks, expect, networks
 from system_tests.lib.base import PATIENT, RackTest
 

@@ -117,7 +117,7 @@ final class EligibleLeadersTest {
         assertEligible();
     }
 
-    /** Rack b falls out of sync, rack a loses its power: the story of docs/durability.md. */
+    /** Rack b falls out of sync, rack a loses its power: the story of docs/results/durability.md. */
     @Test
     void theCompleteReplicasLeadAfterAPowerCut() {
         Set<Integer> down = new HashSet<>(Set.of(3, 4));

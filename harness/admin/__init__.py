@@ -1,0 +1,1 @@
+"""Changes through the admin client: topics, replicas, cluster defaults."""

@@ -1,0 +1,1 @@
+"""Benchmarks and the outage: workloads, campaigns, and their runs."""

@@ -1,0 +1,100 @@
+"""The load clients of one scenario: started, steered, and their records filed in the run folder also on failure."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.cluster.node import KafkaNode
+from harness.load.command import Produce, Read, java_command, load_jar
+from harness.load.process import LoadProcess
+from harness.load.records import read_acks, read_histograms, read_polls, read_reads
+from harness.run_folder.run_folder import RunFolder
+
+PRIORITY = -15
+
+
+def priority() -> int:
+    """Niceness for a client that measures: raised where this user may, else 0. The brokers share its CPUs."""
+    return PRIORITY if os.geteuid() == 0 else 0
+
+
+class Clients:
+    """Producers of one run. Use `clients(run)`: leaving it stops them and files what they recorded."""
+
+    def __init__(self, run: RunFolder, folder: Path, stack: ExitStack) -> None:
+        self._run = run
+        self._folder = folder
+        self._stack = stack
+        self._running: dict[str, LoadProcess] = {}
+        self._asked: dict[str, Produce] = {}
+
+    def start(
+        self,
+        produce: Produce,
+        cluster: KafkaCluster,
+        *,
+        jvm: tuple[str, ...],
+        nice: int = 0,
+        beside: KafkaNode | None = None,
+    ) -> LoadProcess:
+        """Starts one producer on the cluster's own client libraries and waits until it has found its topic.
+
+        `beside`: the node on whose host it runs, and from which it is as far from the other racks as that node.
+        """
+        spec = replace(produce, out=self._folder / f"{produce.producer}.bin", control=True)
+        command = java_command(load_jar(), cluster.distribution.home / "libs", spec.args(), jvm=jvm)
+        if beside is not None:
+            command = beside.host.argv(command)
+        process = LoadProcess(command, self._run.logs / f"{produce.producer}.log", nice=nice)
+        self._stack.enter_context(process)
+        self._running[produce.producer] = process
+        self._asked[produce.producer] = spec
+        line = process.wait_line("started", 60)
+        self._run.event("note", "producer", "point", {**line, "cluster": cluster.name})
+        return process
+
+    def stop(self) -> list[dict[str, Any]]:
+        """Stops all producers; their last answers are waited for. Returns their summaries."""
+        return [process.stop(60) for process in self._running.values()]
+
+    def file(self) -> None:
+        """Puts what the producers recorded into the run folder."""
+        for name, asked in self._asked.items():
+            if asked.out.exists() and asked.histogram:
+                self._run.add_histograms(read_histograms(asked.out), name)
+            elif asked.out.exists():
+                self._run.add_acks(read_acks(asked.out), name)
+            if asked.consumed.exists():
+                self._run.add_polls(read_polls(asked.consumed, name), name)
+
+    def read_back(self, topic: str, cluster: KafkaCluster) -> int:
+        """Reads the topic to its end, files the rows with the note that makes them count, returns their number."""
+        spec = Read(cluster.bootstrap, topic, self._folder / f"{topic}.reads")
+        command = java_command(load_jar(), cluster.distribution.home / "libs", spec.args(), jvm=("-Xmx256m",))
+        with LoadProcess(command, self._run.logs / f"read-{topic}.log") as reader:
+            summary = reader.finish(90)
+        self._run.add_reads(read_reads(spec.out), topic)
+        told = {key: summary[key] for key in ("topic", "end_offsets", "complete", "isolation")}
+        self._run.event("note", "read-back", "point", told)
+        return int(summary["rows"])
+
+
+@contextmanager
+def clients(run: RunFolder) -> Iterator[Clients]:
+    """Load clients for the time of a `with` block; their records are filed whatever happens."""
+    with tempfile.TemporaryDirectory(prefix="rackspan-load-") as folder:
+        made: Clients | None = None
+        try:
+            with ExitStack() as stack:
+                made = Clients(run, Path(folder), stack)
+                yield made
+        finally:
+            if made is not None:
+                made.file()

@@ -1,0 +1,318 @@
+"""A benchmark: modes of writing take turns in one life of a cluster, in blocks (measuring in pairs of blocks)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.admin.reassignment import lead
+from harness.admin.topics import Topics
+from harness.benchmark.cpu_usage import Ticks
+from harness.benchmark.load_clients import Clients, clients, priority
+from harness.benchmark.stalls import stalled
+from harness.benchmark.validity import late, reasons, too_late
+from harness.benchmark.workload import Blocks, Fault, Limits, Mode, Ramp, Workload
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.common.progress import Progress
+from harness.common.wait import Pending, pause, wait_for
+from harness.faults.process import nodes_down
+from harness.load.command import Produce
+from harness.load.process import LoadProcess
+from harness.recording import follower_fetches
+from harness.run_folder.run_folder import RunFolder
+from harness.spec.cluster_spec import ClusterSpec
+
+_RTT_SAMPLES, _RTT_ROUNDS = 15, 4
+_JVM = ("-XX:+UseSerialGC",)
+_HEAP, _RAMP_HEAP = "-Xmx256m", "-Xmx640m"  # beyond what a mode can do, producers' buffers are full
+_LONG_S = 1e7  # a client that counts needs no room for its records
+
+
+@dataclass(frozen=True)
+class Side:
+    """A mode with the cluster it writes to and its client, warm and paused while others are measured.
+
+    `topics` asks no broker that a fault takes away.
+    """
+
+    mode: Mode
+    cluster: KafkaCluster
+    topics: Topics
+    client: LoadProcess
+
+
+def run_bench(
+    runs: Path,
+    workload: Workload,
+    *,
+    seed: int | None = None,
+    campaign: dict[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Brings the clusters up, measures every mode in every round, and returns the run folder.
+
+    The order of the modes is shuffled by `seed` in one round and turned round in the next. `campaign` is kept in the
+    manifest: runs of one campaign are reported on together. Raises RackspanError; the run folder is then marked failed.
+    """
+    progress = progress or Progress()
+    seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
+    kinds = list(dict.fromkeys(m.distribution for m in workload.modes))
+    specs = {kind: cluster_spec(workload, kind, number) for number, kind in enumerate(kinds)}
+    with RunFolder.create(runs, f"bench-{workload.name}", kind="bench", seed=seed) as run, ExitStack() as stack:
+        clusters = {kind: stack.enter_context(KafkaCluster.running(s, progress=progress)) for kind, s in specs.items()}
+        run.update(
+            spec={**_told(workload, clusters), "campaign": campaign or {}},
+            versions={kind: c.distribution.version for kind, c in clusters.items()},
+            patches=[name for c in clusters.values() for name in c.distribution.patches],
+        )
+        load = stack.enter_context(clients(run))
+        with progress.step(f"{len(workload.modes)} topics and warm clients"):
+            sides = [_side(workload, mode, clusters[mode.distribution], load) for mode in workload.modes]
+            for cluster in clusters.values():
+                cluster.wait_in_sync()
+        for cluster in clusters.values():
+            cluster.progress = Progress()  # one line a block is enough
+        _warm_up(run, sides, workload, progress)
+
+        def turn(block: int, number: int, mode: int) -> list[str]:
+            return _turn(run, workload, sides[mode], block, number, seed, progress)
+
+        take_turns(workload.blocks, len(sides), seed, turn)
+        with progress.step("clients stopped"):
+            load.stop()
+        if workload.oracle:
+            with progress.step("fetches of the followers collected"):
+                for cluster in clusters.values():
+                    _collect(run, cluster, [m.name for m in workload.modes])
+    return run.path
+
+
+def cluster_spec(workload: Workload, distribution: str, number: int) -> ClusterSpec:
+    """The workload's cluster with one of its distributions; they run side by side."""
+    changes: dict[str, Any] = {"name": f"bench-{number}-{workload.name}"[:40].rstrip("-"), "distribution": distribution}
+    if workload.oracle:
+        changes["debug"] = [*workload.cluster.debug, follower_fetches.LOGGER]
+    return workload.cluster.model_copy(update=changes)
+
+
+def order(rounds: int, modes: int, seed: int) -> list[list[int]]:
+    """The modes of every round in their order: every second round has those of the one before backwards."""
+    shuffled = random.Random(seed)
+    row = list(range(modes))
+    found: list[list[int]] = []
+    for number in range(rounds):
+        if number % 2 == 0:
+            shuffled.shuffle(row)
+        found.append(row[:] if number % 2 == 0 else row[::-1])
+    return found
+
+
+def take_turns(plan: Blocks, modes: int, seed: int, turn: Callable[[int, int, int], list[str]]) -> None:
+    """As many rounds as asked for, and for each with a void block one more, as far as there are spare ones.
+
+    `turn` measures one block (its number, its round, its mode) and says why it is void.
+    """
+    whole = 0
+    for number, row in enumerate(order(plan.rounds + plan.spare, modes, seed)):
+        if whole == plan.rounds:
+            return
+        void = [turn(number * modes + place, number, mode) for place, mode in enumerate(row)]
+        whole += not any(void)
+
+
+def _told(workload: Workload, clusters: dict[str, KafkaCluster]) -> dict[str, Any]:
+    """What the analysis needs to know: the workload with all defaults, and the racks of the brokers."""
+    brokers = {str(n.id): n.broker_rack for c in clusters.values() for n in c.plan.brokers}
+    modes = [{**m.model_dump(), "label": m.shown, "role": m.side} for m in workload.modes]
+    backend = next(iter(clusters.values())).backend.name
+    return {
+        "workload": {**workload.model_dump(mode="json"), "modes": modes},
+        "broker_racks": brokers,
+        "rtt_ms": workload.rtt_ms(),
+        "backend": backend,
+        "client_niceness": priority(),
+    }
+
+
+def _side(workload: Workload, mode: Mode, cluster: KafkaCluster, load: Clients) -> Side:
+    broken = {n.id for n in workload.faulted(cluster.plan.brokers)}
+    # A client that asks a frozen broker for metadata waits for it: it never hears of one before it is warm.
+    bootstrap = ",".join(n.endpoint for n in cluster.plan.brokers if n.id not in broken)
+    replicas = workload.replicas(cluster.plan.brokers)
+    topics = Topics(bootstrap)
+    topics.create(mode.name, replicas, **workload.topic.settings, **mode.topic)
+    produce = Produce(
+        mode.name,
+        bootstrap,
+        mode.name,
+        Path(),
+        rate=workload.ramp.rates[0] if workload.ramp else workload.load.rate,
+        duration=_LONG_S if workload.record == "histogram" else 3600,
+        size=workload.load.size,
+        acks=mode.acks,
+        connections=workload.load.connections,
+        unanswered_kib=workload.load.unanswered_kib,
+        start_paused=True,
+        close_seconds=20,
+        histogram=workload.record == "histogram",
+        consume=workload.consume,
+    )
+    leader = next(n.name for n in cluster.plan.brokers if n.id == replicas[0][0])
+    jvm = (*_JVM, _RAMP_HEAP if workload.ramp else _HEAP)
+    client = load.start(produce, cluster, jvm=jvm, nice=priority(), beside=cluster.node(leader))
+    return Side(mode, cluster, topics, client)
+
+
+def _warm_up(run: RunFolder, sides: list[Side], workload: Workload, progress: Progress) -> None:
+    """All modes at once: compiled code and filled caches are wanted here, not numbers. A closed loop goes as fast as it
+    is going to be measured: what it cannot send leaves no backlog.
+    """
+    seconds = workload.blocks.warmup
+    rates = workload.ramp.rates if workload.ramp and workload.load.unanswered_kib else []
+    with progress.step(f"all modes warmed up for {seconds:g} s"):
+        for side in sides:
+            run.event("phase", "warmup", "begin", {"mode": side.mode.shown, "producer": side.mode.name})
+            if rates:
+                side.client.set_rate(rates[-1])
+            side.client.resume()
+        pause(seconds)
+        for side in sides:
+            side.client.pause()
+            if rates:
+                side.client.set_rate(rates[0])
+            run.event("phase", "warmup", "end", {"mode": side.mode.shown, "producer": side.mode.name})
+    for side in sides:
+        _answered(side.client)
+
+
+def _turn(
+    run: RunFolder, workload: Workload, side: Side, number: int, pair: int, seed: int, progress: Progress
+) -> list[str]:
+    """Returns why the block is void."""
+    mode, plan = side.mode, workload.blocks
+    data = {"block": number, "pair": pair, "mode": mode.shown, "role": mode.side, "producer": mode.name}
+    total = plan.rounds * len(workload.modes)
+    place = f"block {number + 1} of {total}" if number < total else f"block {number + 1}, for one that is void"
+    with progress.step(f"{place}, round {pair + 1}: {mode.shown}"):
+        side.client.resume()
+        pause(plan.settle)
+        data |= _links(side.cluster)
+        if workload.ramp is None:
+            void: list[str] = _part(run, workload, side, {**data, "part": "quiet"}, plan.seconds, seed)["void"]
+        else:
+            void = _ramp(run, workload, workload.ramp, side, data, seed)
+        if workload.fault is not None:
+            pause(plan.settle)  # what was due last in the part above has its answer before something breaks
+            void = void + _broken(run, workload, workload.fault, side, data, seed)
+        side.client.pause()
+        _answered(side.client)
+        if workload.fault is not None:
+            _mended(workload, side)
+    for reason in dict.fromkeys(void):
+        progress.note(f"  void: {reason}")
+    return void
+
+
+def _broken(run: RunFolder, workload: Workload, fault: Fault, side: Side, data: dict[str, Any], seed: int) -> list[str]:
+    names = [n.name for n in workload.faulted(side.cluster.plan.brokers)]
+    with nodes_down(side.cluster, names, how=fault.how, events=run, name=f"{fault.how} {fault.target}"):
+        void: list[str] = _part(run, workload, side, {**data, "part": "fault"}, fault.seconds, seed)["void"]
+    pause(fault.recover)
+    return void
+
+
+def _mended(workload: Workload, side: Side) -> None:
+    """All is as it was before the fault: replicas in sync, and led from where they shall be."""
+    side.cluster.wait_in_sync()
+    if workload.leaders_fail:
+        for mode in [m for m in workload.modes if m.distribution == side.mode.distribution]:
+            lead(side.cluster, mode.name, range(workload.topic.partitions))
+
+
+def _ramp(run: RunFolder, workload: Workload, ramp: Ramp, side: Side, data: dict[str, Any], seed: int) -> list[str]:
+    """One rate after the other, until one is beyond what the mode can do. Returns why any of them is void."""
+    first: dict[str, Any] = {}
+    void: list[str] = []
+    for rate in ramp.rates:
+        side.client.set_rate(rate)
+        pause(workload.blocks.settle)
+        step = {**data, "part": f"rate-{rate:.10g}", "rate": rate}
+        told = _part(run, workload, side, step, workload.blocks.seconds, seed, first)
+        first = first or told
+        void += told["void"]
+        if told["beyond"]:
+            break
+    side.client.set_rate(ramp.rates[0])
+    return void
+
+
+def _part(
+    run: RunFolder,
+    workload: Workload,
+    side: Side,
+    data: dict[str, Any],
+    seconds: float,
+    seed: int,
+    first: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Measures for so long; returns what was seen. `first` is what was seen at a ramp's first rate."""
+    before = Ticks.now()
+    run.event("phase", "block", "begin", data)
+    begun = side.client.begin(f"{data['block']}/{data['part']}")
+    with stalled(side.cluster, workload.stalls, f"{seed}-{data['block']}") as stalls:
+        pause(seconds)
+    seen: dict[str, Any] = {**before.until(Ticks.now()), **stalls}
+    if data["part"] == "fault":
+        seen["isr"] = side.topics.in_sync(side.mode.name)
+    ended = side.client.end()
+    took = (ended["mono_ns"] - begun["mono_ns"]) / 1e9
+    seen |= {"acked_per_s": round((ended["acked"] - begun["acked"]) / took, 1), "lag_p99_us": ended["lag_p99_us"]}
+    if workload.ramp is not None:
+        seen["p99_us"] = ended["p99_us"]
+        seen["beyond"] = beyond(workload.ramp, workload.limits, data["rate"], seen, first or seen)
+    seen["void"] = reasons(workload, data | seen)
+    run.event("phase", "block", "end", {**data, **seen})
+    seen["void"] += late(workload, seen)
+    return seen
+
+
+def beyond(ramp: Ramp, limits: Limits, rate: float, seen: dict[str, Any], first: dict[str, Any]) -> str:
+    """Why a rate is beyond what a mode can do; empty where it is not."""
+    if seen["acked_per_s"] < ramp.answered * rate:
+        return f"{seen['acked_per_s']:,.0f} of {rate:,.0f} records a second were answered"
+    if behind := too_late(limits, seen["lag_p99_us"]):
+        return behind
+    if seen["p99_us"] and first["p99_us"] and seen["p99_us"] > ramp.times * first["p99_us"]:
+        return f"p99 was {seen['p99_us'] / 1000:,.1f} ms, {first['p99_us'] / 1000:,.1f} ms at the first rate"
+    return ""
+
+
+def _links(cluster: KafkaCluster) -> dict[str, Any]:
+    """By how much measured round-trip times between racks are off, as the largest share; nothing without delays."""
+    if not cluster.state.spec.links:
+        return {}
+    seen = cluster.links.tune(_RTT_SAMPLES, _RTT_ROUNDS)
+    return {"rtt_off": round(max(s.off for s in seen), 3), "rtt": [s.as_dict() for s in seen]}
+
+
+def _answered(client: LoadProcess) -> None:
+    """Waits until the paused client has an answer for all it sent: the next mode must not share with its backlog."""
+    after = len(client.lines)
+
+    def probe() -> bool | Pending:
+        line = next((line for line in reversed(client.lines[after:]) if line["event"] == "second"), None)
+        left = None if line is None else line["unanswered"]
+        return left == 0 or Pending("no status line" if left is None else f"{left} records without an answer")
+
+    wait_for("the client's last answers", probe, 120)
+
+
+def _collect(run: RunFolder, cluster: KafkaCluster, topics: list[str]) -> None:
+    for node in cluster.select("brokers"):
+        rows = follower_fetches.parse(node.host.read(node.debug_file).splitlines(), topics)
+        if rows.num_rows:
+            run.add_fetches(rows, node.name)

@@ -1,0 +1,1 @@
+"""What every part uses: errors, waiting, progress, files, subprocesses."""

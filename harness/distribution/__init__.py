@@ -1,0 +1,1 @@
+"""Kafka distributions: built, found, put into an image."""

@@ -1,0 +1,51 @@
+"""Building what the harness runs: distributions and the load client, through Gradle."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+
+from harness.common.errors import RackspanError, environment_error
+from harness.common.paths import locked_wait, project_root
+from harness.common.progress import Progress
+from harness.common.subprocesses import run
+
+TASKS = ("dist", "stockDist", "loadClient")
+
+
+def gradle_command(tasks: Sequence[str]) -> list[str]:
+    """Gradle with some tasks. Raises RackspanError (exit code 4) without Gradle."""
+    program = shutil.which("gradle")
+    if program is None:
+        raise environment_error(
+            "cannot build",
+            seen="gradle is not on PATH",
+            do="install it: apt-get install gradle, or run ./rackspan as root",
+        )
+    return [program, "--no-daemon", "-q", f"-Ppython={sys.executable}", *tasks]
+
+
+def gradle(tasks: Sequence[str], label: str, progress: Progress, base: str = "") -> str:
+    """Runs Gradle tasks and returns their standard output; Gradle itself leaves out what is up to date.
+
+    With another `base` than the product's the build is apart: neither waits for the other. Raises RackspanError with
+    the end of what Gradle said (exit code 1; 4 without Gradle).
+    """
+    folder = project_root() / "build" / "bases" / base if base else project_root() / "build"
+    apart = ["--project-cache-dir", str(folder / "gradle"), f"-Pbase={base}"] if base else []
+    command = gradle_command([*apart, *tasks])
+    with locked_wait(folder / ".lock"), progress.step(label) as seen:
+        done = run(command, seen)
+        if done.code:
+            raise RackspanError(
+                f"gradle {' '.join(tasks)} failed",
+                seen="\n".join(done.told[-40:]),
+                do="mend what it names and run it again",
+            )
+    return done.printed
+
+
+def build(progress: Progress) -> None:
+    """Brings both distributions and the load client up to date."""
+    gradle(TASKS, "build: patched distribution, stock distribution, load client", progress)

@@ -1,0 +1,1 @@
+"""ducktape on our hosts: accounts, the cluster, services, the session."""

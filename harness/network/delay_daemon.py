@@ -1,0 +1,136 @@
+"""First process of the hosts of one cluster: makes their network, keeps the links between racks as asked, and takes
+everything with it when it ends.
+
+    unshare --pid --fork --kill-child python -m harness.network.delay_daemon FOLDER [LIFELINE]
+
+It runs in a pid namespace of its own, so that its end, however it comes, ends all processes on the hosts; the networks
+go with the last of them. LIFELINE is a file descriptor: its end of file ends the keeper, a byte on it lets it live on.
+On SIGHUP it takes over the links file and answers in the file of what is applied.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from harness.backends.base import last_lines
+from harness.common.atomic_files import write_aside
+from harness.common.errors import RackspanError
+from harness.network import bridges, link_controller
+from harness.network.iptables import PacketFilter
+from harness.network.nfqueue import DelayQueues
+from harness.spec.cluster_state import load
+from harness.spec.links import LinkState, queues, rules
+from harness.spec.topology import Plan, plan
+
+
+class Keeper:
+    """Queues of delayed packets and the packet filter that feeds them."""
+
+    def __init__(self, folder: Path, lifeline: int | None, cluster: Plan, networks: dict[str, int]) -> None:
+        self.folder = folder
+        self.lifeline = lifeline
+        self.plan = cluster
+        self.networks = networks
+        self.narrow: dict[str, str] = {}
+        self.queues = DelayQueues()
+        self.filter = PacketFilter(folder / "links.rules")
+        self.rules = ""
+        self.version = 0
+        self.job: subprocess.Popen[str] | None = None  # sets the filter while packets go on being delayed
+        self.wake, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        for number in (signal.SIGHUP, signal.SIGCHLD):
+            signal.signal(number, lambda number, frame: None)
+
+    def run(self) -> None:
+        """Serves until the lifeline ends."""
+        self.reload()
+        while True:
+            wait = self.queues.release()
+            watched = [self.queues.socket.fileno(), self.wake, *([] if self.lifeline is None else [self.lifeline])]
+            ready, _, _ = select.select(watched, [], [], wait)
+            if self.queues.socket.fileno() in ready:
+                self.queues.receive()
+            if self.wake in ready:
+                numbers = os.read(self.wake, 4096)
+                self.reap()
+                if signal.SIGHUP in numbers:
+                    self.reload()
+            if self.lifeline is not None and self.lifeline in ready:
+                if not os.read(self.lifeline, 1):
+                    return
+                os.close(self.lifeline)
+                self.lifeline = None
+
+    def reload(self) -> None:
+        """Takes over the links file: delays at once, the filter by a program that runs beside."""
+        state = LinkState.model_validate_json((self.folder / link_controller.LINKS).read_text(encoding="utf-8"))
+        self.version = state.version
+        self.queues.early = state.early_ns
+        for number, delay, jitter, loss in queues(state):
+            self.queues.set(number, delay, jitter, loss)
+        bridges.plug(self.plan, set(state.unplugged))
+        if state.narrow != self.narrow:
+            bridges.shape(self.plan, self.networks, state.narrow)
+            self.narrow = state.narrow
+        wanted = rules(state)
+        if wanted == self.rules:
+            self._answer("")
+            return
+        self.rules = wanted
+        self.job = self.filter.start(wanted)
+
+    def reap(self) -> None:
+        """Takes note of the ends of children, and of orphans of the hosts, which come here."""
+        if self.job is not None and self.job.poll() is not None:
+            _, error = self.job.communicate()
+            failed = self.job.returncode != 0
+            self.job = None
+            self._answer(f"{self.filter.program}: {last_lines(error)}" if failed else "")
+        with suppress(ChildProcessError):
+            while self.job is None and os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+    def _answer(self, error: str) -> None:
+        write_aside(self.folder / link_controller.APPLIED, json.dumps({"version": self.version, "error": error}))
+
+
+def identity() -> tuple[int, int]:
+    """This process as /proc shows it to those outside its pid namespace: pid and start time."""
+    stat = Path("/proc/self/stat").read_text()
+    return int(stat.split()[0]), int(stat.rpartition(")")[2].split()[19])
+
+
+def main() -> int:
+    """Builds, announces, serves. What cannot be built is said on standard error."""
+    folder = Path(sys.argv[1])
+    lifeline = int(sys.argv[2]) if len(sys.argv) > 2 else None
+    state = load(folder)
+    assert state is not None, f"no cluster in {folder}"
+    try:
+        cluster = plan(state.spec, state.block)
+        networks = bridges.build(cluster)
+        keeper = Keeper(folder, lifeline, cluster, networks)
+    except RackspanError as e:
+        print(e.brief, file=sys.stderr)
+        return 1
+    except OSError as e:
+        print(f"the network of the cluster cannot be made: {e}", file=sys.stderr)
+        return 1
+    with suppress(PermissionError):  # delays hold on a busy machine too
+        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+    pid, started = identity()
+    write_aside(folder / link_controller.KEEPER, json.dumps({"pid": pid, "started": started, "networks": networks}))
+    keeper.run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+"""Whether this machine and user can have networks of namespaces, tried by making one in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+
+from harness.backends.base import last_lines
+from harness.common.paths import project_root
+from harness.network import namespaces
+
+
+@dataclass(frozen=True)
+class Trial:
+    """`hindrance` says why it does not work, "" if it does; `seen` what it works with."""
+
+    hindrance: str
+    seen: str
+
+
+def attempt() -> Trial:
+    """Makes a small network in a process of its own, and takes it away. Never raises."""
+    command = [*namespaces.user_prefix(), "unshare", "--pid", "--fork", "--kill-child", "--"]
+    try:
+        done = subprocess.run(
+            [*command, sys.executable, "-m", "harness.network.netns_selftest"],
+            cwd=project_root(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    except (OSError, subprocess.TimeoutExpired) as e:
+        return Trial(str(e), "")
+    if done.returncode != 0:
+        return Trial(last_lines(done.stderr, 1) or f"exit code {done.returncode}", "")
+    found = json.loads(done.stdout)
+    who = "root" if namespaces.capable() else "a user namespace"
+    return Trial("", f"as {who}; delays by NFQUEUE ({found['filter']}); netem {found['netem'] or 'is there, not used'}")

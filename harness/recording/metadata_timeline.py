@@ -1,0 +1,158 @@
+"""What the metadata log of a controller tells of leaders and in-sync replicas over time, as rows of a run folder."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from harness.backends.base import exports
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.cluster.node import KafkaNode
+from harness.common.errors import RackspanError
+from harness.recording.log_files import METADATA
+from harness.run_folder.run_folder import RunFolder, arrow_schema
+
+Row = dict[str, Any]
+
+_LINE = re.compile(r"^\| offset: (\d+) CreateTime: (\d+) .*? payload: (\{.*\})$")
+_TOPIC, _CLUSTER_DEFAULT = 2, ""
+_RACKS, _REPLICAS = "min.insync.racks", "min.insync.replicas"
+_NO_CHANGE = -2
+
+
+def read_timeline(cluster: KafkaCluster, run: RunFolder, topics: Iterable[str]) -> int:
+    """Files the changes of these topics' partitions; returns how many. Raises RackspanError.
+
+    The longest metadata log of the controllers is taken: its last records may not be committed, all others are.
+    """
+    nodes = cluster.select("controllers")
+    node = max(nodes, key=lambda n: int(n.host.shell(f"cat {n.data_dir}/{METADATA}/*.log | wc -c").out or 0))
+    text, complete = _dump(node)
+    rows = timeline(text, set(topics))
+    if rows:
+        run.add_partitions(pa.Table.from_pylist(rows, arrow_schema("partitions")), node.name)
+    run.event("note", "partitions-read", "point", {"node": node.name, "complete": complete})
+    return len(rows)
+
+
+def timeline(text: str, topics: set[str]) -> list[Row]:
+    """The rows that the output of kafka-dump-log.sh with the metadata decoder amounts to."""
+    image = _Image(topics)
+    return [row for line in text.splitlines() for row in image.apply(line)]
+
+
+class _Image:
+    """The cluster as the records so far tell, and the rows that each record brings."""
+
+    def __init__(self, topics: set[str]) -> None:
+        self._wanted = topics
+        self._names: dict[str, str] = {}  # topic id -> name
+        self._racks: dict[int, str] = {}
+        self._settings: dict[tuple[str, str], str] = {}  # (topic or "", setting) -> value
+        self._partitions: dict[tuple[str, int], Row] = {}
+
+    def apply(self, line: str) -> Iterator[Row]:
+        """Takes one line in; yields the rows that it brings."""
+        match = _LINE.match(line)
+        if match is None:
+            return
+        record = json.loads(match[3])
+        data = record["data"]
+        changed: list[tuple[str, int]] = []
+        match record["type"]:
+            case "TOPIC_RECORD":
+                self._names[data["topicId"]] = data["name"]
+            case "REMOVE_TOPIC_RECORD":
+                name = self._names.pop(data["topicId"], "")
+                self._partitions = {key: row for key, row in self._partitions.items() if key[0] != name}
+            case "REGISTER_BROKER_RECORD":
+                rack = data.get("rack") or ""
+                if self._racks.get(data["brokerId"]) != rack:
+                    self._racks[data["brokerId"]] = rack
+                    changed = list(self._partitions)
+            case "CONFIG_RECORD" if data["name"] in (_RACKS, _REPLICAS):
+                changed = self._configure(data)
+            case "PARTITION_RECORD" | "PARTITION_CHANGE_RECORD":
+                changed = self._change(data, new=record["type"] == "PARTITION_RECORD")
+        for key in changed:
+            yield self._row(key, int(match[1]), int(match[2]) * 1_000_000)
+
+    def _configure(self, data: Row) -> list[tuple[str, int]]:
+        if data["resourceType"] != _TOPIC and data["resourceName"] != _CLUSTER_DEFAULT:
+            return []  # of one broker only: these two settings are not counted there
+        owner = data["resourceName"]
+        if data.get("value") is None:
+            self._settings.pop((owner, data["name"]), None)
+        else:
+            self._settings[owner, data["name"]] = data["value"]
+        return [key for key in self._partitions if owner in (key[0], _CLUSTER_DEFAULT)]
+
+    def _change(self, data: Row, *, new: bool) -> list[tuple[str, int]]:
+        name = self._names.get(data["topicId"], "")
+        if name not in self._wanted:
+            return []
+        key = (name, data["partitionId"])
+        if new:
+            self._partitions[key] = {
+                "leader": data["leader"],
+                "leader_epoch": data["leaderEpoch"],
+                "partition_epoch": data["partitionEpoch"],
+                "replicas": data["replicas"],
+                "isr": data["isr"],
+                "elr": data.get("eligibleLeaderReplicas") or [],
+            }
+            return [key]
+        now = self._partitions[key]
+        if data.get("leader", _NO_CHANGE) != _NO_CHANGE:
+            now["leader"] = data["leader"]
+            now["leader_epoch"] += 1
+        now["partition_epoch"] += 1
+        for field, told in (("isr", "isr"), ("replicas", "replicas"), ("elr", "eligibleLeaderReplicas")):
+            if data.get(told) is not None:
+                now[field] = data[told]
+        return [key]
+
+    def _row(self, key: tuple[str, int], offset: int, t_ns: int) -> Row:
+        now = self._partitions[key]
+        own = {name: now[name] for name in ("leader", "leader_epoch", "partition_epoch")}
+        return own | {
+            "metadata_offset": offset,
+            "t_ns": t_ns,
+            "topic": key[0],
+            "partition": key[1],
+            "isr": ",".join(map(str, now["isr"])),
+            "elr": ",".join(map(str, now["elr"])),
+            "isr_size": len(now["isr"]),
+            "replicas": len(now["replicas"]),
+            "isr_racks": self._span(now["isr"]),
+            "replica_racks": self._span(now["replicas"]),
+            "min_replicas": self._setting(key[0], _REPLICAS),
+            "min_racks": self._setting(key[0], _RACKS),
+        }
+
+    def _span(self, brokers: list[int]) -> int:
+        """Distinct racks; brokers without broker.rack share one, as the broker counts."""
+        return len({self._racks[b] for b in brokers if b in self._racks})
+
+    def _setting(self, topic: str, name: str) -> int:
+        return int(self._settings.get((topic, name), self._settings.get((_CLUSTER_DEFAULT, name), "1")))
+
+
+def _dump(node: KafkaNode) -> tuple[str, bool]:
+    """What the distribution's own tool says of the log, and whether that is all of it."""
+    names = sorted(node.host.shell(f"cd {shlex.quote(node.data_dir)}/{METADATA} && ls | grep '[.]log$'").out.split())
+    tool = [node.distribution.script("kafka-dump-log.sh"), "--cluster-metadata-decoder", "--files", ",".join(names)]
+    script = f"cd {shlex.quote(node.data_dir)}/{METADATA} && {exports(node.tool_environment())}{shlex.join(tool)}"
+    done = node.host.shell(script, seconds=120)
+    if done.code != 0 or not names:
+        raise RackspanError(
+            f"cannot read the metadata log of {node.name}",
+            seen=f"exit code {done.code}: {(done.err or done.out).strip()[-300:]}",
+            do="see whether its data folder is whole",
+        )
+    return done.out, int(names[0].partition(".")[0]) == 0

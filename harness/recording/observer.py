@@ -1,0 +1,130 @@
+"""A consumer that follows a topic while faults come and go, and asks for high watermarks meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+from confluent_kafka import KafkaException
+from confluent_kafka import TopicPartition as Place
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # exported without saying so
+from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import KafkaError
+
+from harness.recording.payload import content
+from harness.run_folder.run_folder import RunFolder, arrow_schema
+
+Row = dict[str, Any]
+_ASK_SECONDS = 2.0
+
+logging.getLogger("kafka").setLevel(logging.CRITICAL)
+
+
+class Observer:
+    """Follows all partitions of one topic in threads of this process, from entry to exit; what it saw is filed then.
+
+    `bootstrap` is asked each time something is connected to, since brokers come and go.
+    """
+
+    def __init__(self, run: RunFolder, topic: str, partitions: int, bootstrap: Callable[[], str]) -> None:
+        self._run = run
+        self._topic = topic
+        self._partitions = range(partitions)
+        self._bootstrap = bootstrap
+        self._ended = threading.Event()
+        self._polls: list[Row] = []
+        self._marks: list[Row] = []
+        self._threads = [threading.Thread(target=t, daemon=True) for t in (self._follow, self._ask)]
+
+    @property
+    def seen(self) -> int:
+        """Records given to the consumer so far."""
+        return len(self._polls)
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._ended.set()
+        for thread in self._threads:
+            thread.join(30)
+        if self._polls:
+            self._run.add_polls(pa.Table.from_pylist(list(self._polls), arrow_schema("polls")), "observer")
+        if self._marks:
+            self._run.add_watermarks(pa.Table.from_pylist(list(self._marks), arrow_schema("watermarks")), "observer")
+
+    def _follow(self) -> None:
+        consumer = KafkaConsumer(
+            bootstrap_servers=self._bootstrap().split(","),
+            client_id="observer",
+            group_id=None,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            request_timeout_ms=5000,
+            metadata_max_age_ms=3000,
+        )
+        try:
+            consumer.assign([TopicPartition(self._topic, p) for p in self._partitions])
+            while not self._ended.is_set():
+                try:
+                    found = consumer.poll(timeout_ms=200)
+                except KafkaError:  # a broker went away; the client goes on with the others
+                    self._ended.wait(0.2)
+                    continue
+                for messages in found.values():
+                    for message in messages:
+                        self._polls.append(self._poll(message))
+        finally:
+            consumer.close(autocommit=False)
+
+    def _poll(self, message: Any) -> Row:
+        producer, seq, _ = content(message.value)
+        epoch = getattr(message, "leader_epoch", None)
+        return {
+            "consumer": "observer",
+            "number": len(self._polls),
+            "topic": message.topic,
+            "partition": message.partition,
+            "offset": message.offset,
+            "leader_epoch": -1 if epoch is None else epoch,
+            "producer": producer,
+            "seq": seq,
+            "read_ns": time.time_ns(),
+        }
+
+    def _ask(self) -> None:
+        while not self._ended.wait(0.3):
+            for partition, found in self._answers():
+                self._marks.append(
+                    {
+                        "observer": "observer",
+                        "number": len(self._marks),
+                        "t_ns": time.time_ns(),
+                        "topic": self._topic,
+                        "partition": partition,
+                        "high_watermark": found.offset,
+                        "leader_epoch": -1 if found.leader_epoch is None else found.leader_epoch,
+                    }
+                )
+
+    def _answers(self) -> Iterator[tuple[int, Any]]:
+        """What each partition's leader says; nothing of one that has none just now, or while no broker can be asked."""
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        asked = {Place(self._topic, p): latest for p in self._partitions}
+        try:
+            # A new client each time, for an old one goes on asking a broker that is gone; its answers end with it.
+            client = AdminClient({"bootstrap.servers": self._bootstrap(), "log_level": 0})
+            answers = client.list_offsets(asked, request_timeout=_ASK_SECONDS)
+        except KafkaException:
+            return
+        for place, answer in answers.items():
+            with contextlib.suppress(KafkaException, TimeoutError):
+                yield place.partition, answer.result(_ASK_SECONDS + 1)

@@ -1,0 +1,1 @@
+"""The run folder: written here, read by the analysis."""

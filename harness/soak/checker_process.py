@@ -1,0 +1,60 @@
+"""The checker as a program that judges run after run while it stays up: starting Spark takes longer than judging."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from harness.common.errors import RackspanError
+from harness.common.paths import project_root
+
+
+class Judge:
+    """Judges run folders one at a time; leaves check.json and check.html in `out`. Ends with its `with` block."""
+
+    def __init__(self, out: Path) -> None:
+        self._out = out
+        self._told = out / "check.log"
+
+    def __enter__(self) -> Self:
+        self._out.mkdir(parents=True, exist_ok=True)
+        with self._told.open("w", encoding="utf-8") as told:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "spark_analysis", "check", "--out", str(self._out)],
+                cwd=project_root(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=told,
+                text=True,
+            )
+        return self
+
+    def verdict(self, run: Path) -> dict[str, Any]:
+        """The verdict on one run, without its anomalies' histories. Raises RackspanError."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        try:
+            self._process.stdin.write(f"{run.resolve()}\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            raise RackspanError(
+                f"the checker ended before it had judged {run.name}",
+                seen="\n".join(self._told.read_text(encoding="utf-8", errors="replace").splitlines()[-5:]),
+                do=f"judge it by hand: python -m spark_analysis check {run} --out DIR",
+            )
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        if error is not None:
+            self._process.terminate()
+        self._process.wait()
+        self._process.stdout.close()

@@ -1,0 +1,133 @@
+"""What a soak has done so far: its cycles and their verdicts, as tables, and as a file from which it is carried on."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.common.atomic_files import write_aside
+from harness.common.errors import usage_error
+from harness.soak.schedule import Fault
+
+_TOTALS = ("sent", "acknowledged", "refused", "unknown")
+
+
+@dataclass
+class Cycle:
+    """One cycle: what was done to the cluster, and the verdict."""
+
+    number: int
+    run: str
+    faults: list[Fault]
+    verdict: dict[str, Any]
+
+    @classmethod
+    def of(cls, plain: dict[str, Any]) -> Cycle:
+        """One that was written as JSON."""
+        verdict = {key: value for key, value in plain.items() if key not in ("cycle", "faults")}
+        return cls(plain["cycle"], plain["run"], [Fault(**f) for f in plain["faults"]], verdict)
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        return {"cycle": self.number, "run": self.run, "faults": [f.plain() for f in self.faults], **self.verdict}
+
+    @property
+    def anomalies(self) -> int:
+        """How many were found."""
+        return sum(self.verdict["counts"].values())
+
+
+@dataclass
+class Soak:
+    """All cycles so far, and what they follow from."""
+
+    origin: dict[str, Any]
+    cycles: list[Cycle] = field(default_factory=list)
+
+    @property
+    def good(self) -> bool:
+        """Whether every cycle was judged and nothing was wrong."""
+        return all(c.verdict["verdict"] == "ok" for c in self.cycles)
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            **self.origin,
+            "cycles": [c.plain() for c in self.cycles],
+            "faults": dict(sorted(Counter(f.kind for c in self.cycles for f in c.faults).items())),
+            **_sums(self.cycles),
+        }
+
+    def write(self, out: Path) -> None:
+        """Writes soak.json and soak.md."""
+        write_aside(out / "soak.json", json.dumps(self.plain(), indent=1) + "\n")
+        write_aside(out / "soak.md", f"{self.by_kind()}\n\n{self.table()}\n")
+
+    def table(self) -> str:
+        """As a table in Markdown, a line a cycle."""
+        rows = [_head("cycle", "faults", "sent", *_TOTALS[1:], "anomalies", "longest silence")]
+        rows += [_row([str(c.number), ", then ".join(map(words, c.faults))], [c]) for c in self.cycles]
+        return "\n".join([*rows, _row(["all", ""], self.cycles)])
+
+    def by_kind(self) -> str:
+        """As a table in Markdown, a line a kind of fault: all cycles in which it came up."""
+        rows = [_head("fault", "times", "cycles", *_TOTALS, "anomalies", "longest silence")]
+        times = Counter(f.kind for c in self.cycles for f in c.faults)
+        for kind, number in sorted(times.items()):
+            with_it = [c for c in self.cycles if kind in {f.kind for f in c.faults}]
+            rows.append(_row([kind.replace("_", " "), str(number), str(len(with_it))], with_it))
+        return "\n".join([*rows, _row(["all", str(times.total()), str(len(self.cycles))], self.cycles)])
+
+
+def carried_on(out: Path, origin: dict[str, Any], first: int) -> Soak:
+    """The soak whose next cycle is `first`: a new one, or the one in `out` where it has the cycles before.
+
+    Raises RackspanError (exit code 2) where `out` holds another soak, which would be written over.
+    """
+    path = out / "soak.json"
+    if first == 1 or not path.exists():
+        return Soak(origin)
+    told = json.loads(path.read_text(encoding="utf-8"))
+    before = Soak({key: told.get(key) for key in origin}, [Cycle.of(c) for c in told["cycles"]])
+    other = [f"{key} {told.get(key)!r}, not {value!r}" for key, value in origin.items() if told.get(key) != value]
+    numbers = [c.number for c in before.cycles if c.number < first]
+    if not other and numbers and numbers[-1] == first - 1:
+        return Soak(origin, before.cycles[: len(numbers)])
+    last = before.cycles[-1].number if before.cycles else 0
+    raise usage_error(
+        f"cycle {first} does not carry on the soak in {out}",
+        seen="; ".join(other) or f"its last cycle is {last}",
+        do=f"go on with --first {last + 1} and the same options, or choose another folder with --out",
+    )
+
+
+def words(fault: Fault) -> str:
+    """As a reader wants it."""
+    tail = "" if fault.tail == "none" else f" ({fault.tail} tail)"
+    if fault.what == "cut_behind_pause":
+        return f"rack {fault.other} frozen, power cut of rack {fault.target}{tail}"
+    whom = "" if fault.whom == "all" else f" {fault.whom}"
+    target = "-".join(filter(None, (fault.target, fault.other)))
+    parts = (f"{fault.what.replace('_', ' ')}{whom}", target, fault.much)
+    return " ".join(filter(None, parts)) + tail
+
+
+def _sums(cycles: list[Cycle]) -> dict[str, Any]:
+    totals = {name: sum(c.verdict["totals"][name] for c in cycles) for name in _TOTALS}
+    return {
+        "totals": totals | {"anomalies": sum(c.anomalies for c in cycles)},
+        "longest_silence_ms": max((c.verdict["totals"]["longest_silence_ms"] for c in cycles), default=0),
+    }
+
+
+def _head(*names: str) -> str:
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (names, ["---"] * len(names)))
+
+
+def _row(start: list[str], cycles: list[Cycle]) -> str:
+    sums = _sums(cycles)
+    numbers = [str(sums["totals"][name]) for name in (*_TOTALS, "anomalies")]
+    return f"| {' | '.join([*start, *numbers])} | {sums['longest_silence_ms'] / 1000:.1f} s |"

@@ -1,0 +1,138 @@
+"""A soak: one cluster, cycle after cycle of load and seeded faults, each judged while the next one runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.admin.topics import Topics
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.common.progress import Progress
+from harness.soak.checker_process import Judge
+from harness.soak.cycle import run_cycle
+from harness.soak.inject import Stage, act
+from harness.soak.results import Cycle, Soak, carried_on, words
+from harness.soak.schedule import EVERYWHERE, Fault, Kind, schedule
+from harness.spec.cluster_spec import ClusterSpec
+from harness.spec.replica_assignment import assignment
+
+
+def run_soak(
+    runs: Path,
+    out: Path,
+    spec: ClusterSpec,
+    *,
+    cycles: int,
+    seed: int,
+    rate: float = 100,
+    min_racks: int = 2,
+    first: int = 1,
+    kinds: Sequence[Kind] = EVERYWHERE,
+    progress: Progress | None = None,
+) -> Soak:
+    """Runs the cycles and writes soak.json and soak.md anew after each; ends early when one is not ok.
+
+    The faults follow from `seed`, the number of the cycle and `kinds`, so that `first` replays one, or carries on the
+    soak that `out` holds. While a cycle is judged the next one runs already. Raises RackspanError.
+    """
+    progress = progress or Progress()
+    names = [f"{what}:{whom}" for what, whom in kinds]
+    origin = {"seed": seed, "distribution": spec.distribution, "backend": spec.backend, "kinds": names}
+    soak = carried_on(out, origin | {"min_racks": min_racks, "rate": rate}, first)
+    with KafkaCluster.running(spec, progress=progress) as cluster, _judging(out) as judge:
+        quiet, cluster.progress = cluster.progress, Progress()  # one line a step of a cycle is enough
+        waiting: _Waiting | None = None
+        for number in range(first, first + cycles):
+            faults = faults_of(cluster, seed, number, kinds)
+            progress.note(f"cycle {number} of seed {seed}: {', then '.join(map(words, faults))}")
+            try:
+                run = play(runs, cluster, number, faults, seed=seed, rate=rate, min_racks=min_racks, progress=progress)
+            finally:
+                if waiting is not None:
+                    _judged(soak, out, waiting, progress)
+            if not soak.good:
+                break
+            if waiting is not None:
+                Topics(cluster.bootstrap).delete(f"cycle-{waiting.number}")
+            waiting = _Waiting(number, run, faults, judge(run))
+        else:
+            if waiting is not None:
+                _judged(soak, out, waiting, progress)
+        cluster.progress = quiet
+    return soak
+
+
+@dataclass
+class _Waiting:
+    """A cycle that was played and is before the judge."""
+
+    number: int
+    run: Path
+    faults: list[Fault]
+    verdict: Future[dict[str, Any]]
+
+
+def _judged(soak: Soak, out: Path, cycle: _Waiting, progress: Progress) -> None:
+    """Waits for the verdict and writes it down. Raises RackspanError."""
+    if not cycle.verdict.done():
+        with progress.step(f"cycle {cycle.number} judged"):
+            cycle.verdict.result()
+    verdict = cycle.verdict.result()
+    soak.cycles.append(Cycle(cycle.number, cycle.run.name, cycle.faults, verdict))
+    soak.write(out)
+    progress.note(f"cycle {cycle.number}: {verdict['verdict']}, {verdict['totals']['acknowledged']} acknowledged")
+
+
+@contextmanager
+def _judging(out: Path) -> Iterator[Callable[[Path], Future[dict[str, Any]]]]:
+    """A function that hands a run folder to the checker, and gives what will be its verdict."""
+    with Judge(out) as judge, ThreadPoolExecutor(max_workers=1) as turns:
+        yield lambda run: turns.submit(judge.verdict, run)
+
+
+def faults_of(cluster: KafkaCluster, seed: int, number: int, kinds: Sequence[Kind] = EVERYWHERE) -> list[Fault]:
+    """The faults of one cycle on this cluster."""
+    brokers = cluster.plan.brokers
+    return schedule(seed, number, list(dict.fromkeys(n.rack for n in brokers)), [n.name for n in brokers], kinds)
+
+
+def play(
+    runs: Path,
+    cluster: KafkaCluster,
+    number: int,
+    faults: Sequence[Fault],
+    *,
+    seed: int,
+    min_racks: int,
+    min_replicas: int = 2,
+    rate: float = 100,
+    progress: Progress | None = None,
+) -> Path:
+    """One cycle with these faults, one after another, on a topic with a partition led by each broker; its run folder.
+
+    Raises RackspanError.
+    """
+    progress = progress or Progress()
+
+    def story(stage: Stage) -> None:
+        for fault in faults:
+            with progress.step(words(fault)):
+                act(stage, fault)
+
+    return run_cycle(
+        runs,
+        f"cycle-{number}",
+        cluster,
+        story,
+        seed=seed,
+        assignment=assignment(cluster.plan.brokers),
+        min_racks=min_racks,
+        min_replicas=min_replicas,
+        rate=rate,
+        told={"cycle": number, "faults": [f.plain() for f in faults]},
+        progress=progress,
+    )

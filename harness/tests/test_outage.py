@@ -1,0 +1,28 @@
+"""What the scenarios plan: placement of replicas, and how busy the machine was."""
+
+from __future__ import annotations
+
+from harness.benchmark import outage
+from harness.benchmark.cpu_usage import Ticks
+from harness.spec.cluster_spec import ClusterSpec
+from harness.spec.replica_assignment import assignment
+from harness.spec.topology import plan
+
+
+def test_outage_replicas_stay_in_their_racks_and_every_broker_of_them_leads() -> None:
+    nodes = plan(ClusterSpec()).brokers  # type: ignore[call-arg]
+    racks = {n.id: n.rack for n in nodes}
+    placed = assignment([n for n in nodes if n.rack in outage.RACKS])
+    assert {racks[broker] for replicas in placed for broker in replicas} == {"a", "b"}
+    assert sorted(replicas[0] for replicas in placed) == sorted(b for b, rack in racks.items() if rack != "c")
+    for replicas in placed:
+        assert len(set(replicas)) == 4
+        assert racks[replicas[0]] != racks[replicas[1]], "the first two replicas must span both racks"
+
+
+def test_busy_share_is_of_the_time_between_two_readings() -> None:
+    first = Ticks.parse("cpu  100 0 100 700 100 0 0 0 0 0\ncpu0 1\n")
+    then = Ticks.parse("cpu  130 0 130 710 110 0 0 20 0 0\ncpu0 1\n")
+    assert first.until(then) == {"cpu_busy": 0.8, "steal": 0.2}
+    now = Ticks.now()
+    assert 0 < now.busy < now.all <= Ticks.now().all

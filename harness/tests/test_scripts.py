@@ -1,0 +1,150 @@
+"""Every script of the distribution's bin/ does its work against a real cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.common.errors import Exit
+from harness.common.paths import clusters_folder, project_root
+from harness.common.wait import Pending, wait_for
+from harness.distribution.locate import find
+from harness.spec.cluster_spec import parse
+
+pytestmark = pytest.mark.cluster
+SPEC = {"name": "scripts", "racks": "a:1,b:1", "controllers": 1}
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RACKSPAN_HOME", str(tmp_path_factory.mktemp("home")))
+        with KafkaCluster.running(parse(SPEC)) as running:
+            tool(running, "kafka-topics", "--create", "--topic", "t", "--partitions", "1", "--replication-factor", "2")
+            yield running
+
+
+def script(name: str, *args: str, stdin: str = "", seconds: float = 90, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [find("rackspan").script(f"{name}.sh"), *args],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        check=False,
+        env={**os.environ, **env},
+    )
+
+
+def tool(cluster: KafkaCluster, name: str, *args: str, stdin: str = "") -> str:
+    done = script(name, "--bootstrap-server", cluster.bootstrap, *args, stdin=stdin)
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
+
+
+def test_records_go_in_and_come_out(cluster: KafkaCluster) -> None:
+    tool(cluster, "kafka-console-producer", "--topic", "t", stdin="one\ntwo\n")
+    read = ("--topic", "t", "--from-beginning", "--max-messages", "2", "--timeout-ms", "30000", "--group", "readers")
+    assert tool(cluster, "kafka-console-consumer", *read) == "one\ntwo\n"
+    assert " t " in tool(cluster, "kafka-consumer-groups", "--describe", "--group", "readers")
+    load = ("--topic", "t", "--num-records", "10", "--record-size", "10", "--throughput", "-1")
+    done = script("kafka-producer-perf-test", *load, "--bootstrap-server", cluster.bootstrap)
+    assert "10 records sent" in done.stdout, done.stderr
+
+
+def test_settings_and_topics(cluster: KafkaCluster) -> None:
+    tool(cluster, "kafka-configs", "--alter", "--topic", "t", "--add-config", "min.insync.racks=2")
+    assert "min.insync.racks=2" in tool(cluster, "kafka-configs", "--describe", "--topic", "t")
+    assert "Topic: t" in tool(cluster, "kafka-topics", "--describe", "--at-min-rack-isr-partitions")
+    assert tool(cluster, "kafka-topics", "--describe", "--under-min-rack-isr-partitions").strip() == ""
+
+
+def test_leaders_and_replicas_move(cluster: KafkaCluster, tmp_path: Path) -> None:
+    first, second = (n.id for n in cluster.plan.brokers)
+    plan = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [second, first]}]}
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(plan))
+    move = ("--reassignment-json-file", str(file))
+    assert "Successfully started" in tool(cluster, "kafka-reassign-partitions", *move, "--execute")
+
+    def moved() -> bool | Pending:
+        text = tool(cluster, "kafka-topics", "--describe", "--topic", "t")
+        return f"Replicas: {second},{first}" in text or Pending(text)
+
+    wait_for("the reassignment to end", moved, 60)
+    tool(cluster, "kafka-leader-election", "--election-type", "preferred", "--all-topic-partitions")
+    assert f"Leader: {second}" in tool(cluster, "kafka-topics", "--describe", "--topic", "t")
+
+
+def test_what_the_cluster_says_of_itself(cluster: KafkaCluster) -> None:
+    assert "LeaderId:" in tool(cluster, "kafka-metadata-quorum", "describe", "--status")
+    assert "metadata.version" in tool(cluster, "kafka-features", "describe")
+    assert "Produce(0): " in tool(cluster, "kafka-broker-api-versions")
+    tool(cluster, "kafka-console-producer", "--topic", "t", stdin="one\n")
+    data = next((clusters_folder() / cluster.name / "a1" / "data").glob("t-0/*.log"))
+    assert "baseOffset: 0" in script("kafka-dump-log", "--files", str(data)).stdout
+
+
+def test_what_stock_does_not_know_is_listed_and_taken_away(cluster: KafkaCluster) -> None:
+    at = ("--bootstrap-server", cluster.bootstrap)
+    default = ("--alter", "--entity-type", "brokers", "--entity-default")
+    tool(cluster, "kafka-configs", *default, "--add-config", "min.insync.racks=1,acks.all.scope=isr")
+    found = script("kafka-stock-check", *at)
+    listed = found.stdout.splitlines()  # topics of other tests come first, if there are any
+    assert (found.returncode, listed[-1]) == (1, "brokers - acks.all.scope=isr min.insync.racks=1"), found
+    assert all(line.startswith("topics ") for line in listed[:-1]), found
+    assert found.stderr.startswith("stock Kafka does not know these settings. Stop clients that send ")
+    assert found.stderr.endswith(", then: kafka-stock-check.sh ... --remove\n")
+    removed = script("kafka-stock-check", *at, "--remove", seconds=300)  # runs five tools
+    assert removed.returncode == 0, removed
+    clean = script("kafka-stock-check", *at)
+    assert (clean.returncode, clean.stdout) == (0, "nothing is set that stock Kafka does not know\n"), clean
+
+
+def test_the_check_knows_every_setting_of_the_patches() -> None:
+    patches = (project_root() / "kafka-patch" / "patches").glob("*.patch")
+    added = {
+        n for p in patches for n in re.findall(r'^\+.* [A-Z_]+_CONFIG = "([a-z.]+)";', p.read_text(), re.MULTILINE)
+    }
+    text = Path(find("rackspan").script("kafka-stock-check.sh")).read_text()
+    listed = re.search(r"^settings=\((.*)\)$", text, re.MULTILINE)
+    assert listed is not None and added == set(listed[1].split()) and len(added) >= 3
+
+
+def test_a_server_is_formatted_started_and_stopped(tmp_path: Path) -> None:
+    home = find("rackspan").home
+    config = tmp_path / "server.properties"
+    text = (home / "config" / "server.properties").read_text().replace("127.0.0.1", "127.77.240.1")
+    config.write_text(text.replace("log.dirs=data", f"log.dirs={tmp_path}/data"))
+    identity = script("kafka-storage", "random-uuid").stdout.strip()
+    # An id may start with a dash, which only this form takes.
+    done = script("kafka-storage", "format", f"--cluster-id={identity}", "-c", str(config))
+    assert done.returncode == 0, done.stderr + done.stdout
+    started = script("kafka-server-start", "-daemon", str(config), LOG_DIR=str(tmp_path / "logs"))
+    assert started.returncode == 0, started.stderr
+    where = ("--bootstrap-server", "127.77.240.1:9092")
+    try:
+        wait_for("the server", lambda: script("kafka-topics", *where, "--list").returncode == 0 or Pending("no"), 60)
+    finally:
+        stopped = script("kafka-server-stop", str(config))
+    assert stopped.stdout == "asked 1 server(s) to stop\n"
+    wait_for("the server's end", lambda: script("kafka-server-stop", str(config)).returncode == 1 or Pending("on"), 30)
+    gone = script("kafka-server-stop", str(config))
+    assert gone.stderr == f"no server of this distribution is running with {config}\n"
+    assert (tmp_path / "logs" / "server.log").stat().st_size > 0
+
+
+def test_scripts_say_how_they_are_used() -> None:
+    for arguments in ((), ("--bootstrap-server",), ("--delete",)):
+        assert script("kafka-stock-check", *arguments).returncode == Exit.USAGE
+    assert script("kafka-run-class").returncode == Exit.USAGE
+    assert "usage: kafka-server-start.sh [-daemon] server.properties" in script("kafka-server-start").stderr
+    without = script("kafka-topics", "--version", JAVA_HOME="/nowhere")
+    assert without.returncode == Exit.ENVIRONMENT and "no java: JAVA_HOME is '/nowhere'" in without.stderr

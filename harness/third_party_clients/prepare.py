@@ -1,0 +1,23 @@
+"""Installs and builds the clients that are more than a Python package, with the tools that this machine has."""
+
+from __future__ import annotations
+
+import shutil
+
+from harness.common.errors import RackspanError
+from harness.common.progress import Progress
+from harness.distribution.build import gradle
+
+# Gradle task -> the tool it needs beside Gradle, if any.
+TASKS = {"oldJavaClient": "", "nodeClient": "npm", "goClient": "go"}
+
+
+def prepare(progress: Progress) -> None:
+    """Brings all clients up to date. What cannot be made is told and left out; the matrix then says so too."""
+    able = [task for task, tool in TASKS.items() if not tool or shutil.which(tool)]
+    for task in TASKS.keys() - able:
+        progress.note(f"no {TASKS[task]} on this machine: install it, or that client is not run")
+    try:
+        gradle(["--continue", *able], "clients of others", progress)
+    except RackspanError as e:
+        progress.note(f"some clients are not run: {e.seen}")

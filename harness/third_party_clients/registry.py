@@ -1,0 +1,97 @@
+"""The clients of the matrix: what each is, and whether this machine can run it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from harness.common.errors import RackspanError
+from harness.common.paths import project_root
+from harness.distribution.locate import Distribution, find
+
+Language = Literal["Java", "Python", "Node", "Go"]
+
+
+@dataclass(frozen=True)
+class Client:
+    """One client library. `key` names topics and producers, `title` is for readers, `ours` knows Rackspan's codes.
+
+    `remedy` is a setting, and `remedy_options` make the program use it, without which the library has a defect where it
+    gives records up.
+    """
+
+    key: str
+    title: str
+    language: Language
+    ours: bool = False
+    remedy: str = ""
+    remedy_options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def hindrance(self) -> str:
+        """Why it cannot be run here; "" if it can."""
+        if self.language == "Java":
+            try:
+                libs = self.distribution.home / "libs"
+            except RackspanError as e:
+                return e.brief
+            return "" if any(libs.glob("kafka-clients-*.jar")) else f"{_here(libs)} has no client library"
+        if self.language == "Python":
+            return ""
+        program = NODE_PROGRAM if self.language == "Node" else GO_PROGRAM
+        if not program.is_file():
+            return f"{_here(program)} was not built"
+        return "" if self.language == "Go" or shutil.which("node") else "there is no node on PATH"
+
+    @property
+    def distribution(self) -> Distribution:
+        """Where a Java client's jars are. Raises RackspanError."""
+        if self.key == "java-3":
+            return Distribution(JAVA_3)
+        return find("rackspan" if self.ours else "stock")
+
+    @property
+    def command(self) -> list[str]:
+        """The program with what must come behind its verb, the verb as `VERB`; not of Java clients."""
+        if self.language == "Python":
+            return [sys.executable, "-m", "harness.third_party_clients.python_client", "VERB", "--client", self.key]
+        if self.language == "Node":
+            return [shutil.which("node") or "node", str(NODE_PROGRAM), "VERB"]
+        return [str(GO_PROGRAM), "VERB"]
+
+
+BUILT = project_root() / "build" / "clients"
+JAVA_3 = BUILT / "java-3"
+NODE_PROGRAM = BUILT / "node" / "client.js"
+GO_PROGRAM = BUILT / "go" / "client"
+
+ROSTER = (
+    Client("rackspan", "Rackspan's Java client", "Java", ours=True),
+    Client("java-4", "Apache Kafka's Java client", "Java"),
+    Client("java-3", "Apache Kafka's Java client, 3.9", "Java"),
+    Client("confluent-kafka", "librdkafka (confluent-kafka)", "Python"),
+    # An idempotent producer of 3.0.12 that gives up a record it has sent drops its producer id, and never gets another.
+    Client(
+        "kafka-python",
+        "kafka-python",
+        "Python",
+        remedy="enable_idempotence=False",
+        remedy_options={"idempotence": "off"},
+    ),
+    Client("aiokafka", "aiokafka", "Python"),
+    Client("kafkajs", "KafkaJS", "Node"),
+    Client("franz-go", "franz-go", "Go"),
+)
+
+
+def named(key: str) -> Client:
+    """The client of that key. Raises KeyError."""
+    return {c.key: c for c in ROSTER}[key]
+
+
+def _here(path: Path) -> str:
+    return str(path.relative_to(project_root()))

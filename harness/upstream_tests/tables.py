@@ -1,0 +1,139 @@
+"""The comparison as files: Markdown for people, JSON for programs, JUnit XML for the sum of all tests."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from harness.common.atomic_files import write_aside
+from harness.common.errors import usage_error
+from harness.upstream_tests.junit import FAILED, PASSED, Outcome
+from harness.upstream_tests.verdict import Verdict
+
+COLUMNS = ("CLASS", "TESTS", "STOCK", "PATCHED", "SECONDS", "NOTE")
+
+
+class Count(BaseModel):
+    """What a class did on one side, in numbers; `trouble` if its JVM did not end well."""
+
+    passed: int
+    failed: int
+    tests: int
+    seconds: float
+    trouble: str = ""
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> Count:
+        """The numbers of an outcome."""
+        passed, failed = outcome.count(PASSED), outcome.count(FAILED)
+        tests, seconds, trouble = len(outcome.tests), outcome.seconds, outcome.trouble
+        return cls(passed=passed, failed=failed, tests=tests, seconds=seconds, trouble=trouble)
+
+    def __str__(self) -> str:
+        return self.trouble or f"{self.passed}" + (f", {self.failed} failed" if self.failed else "")
+
+
+class Row(BaseModel):
+    """One class on both sides."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    name: str = Field(validation_alias="class", serialization_alias="class")
+    stock: Count
+    patched: Count
+    errors: list[str]
+    known: list[str]
+    both: list[str]
+    again: list[str]
+    note: str
+    trouble: str
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> Row:
+        """A verdict as a row."""
+        return cls(
+            name=verdict.name,
+            stock=Count.of(verdict.stock),
+            patched=Count.of(verdict.patched),
+            errors=verdict.errors,
+            known=list(verdict.known),
+            both=list(verdict.both),
+            again=list(verdict.again),
+            note=verdict.note,
+            trouble=verdict.trouble,
+        )
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing is wrong and nothing is open."""
+        return not self.errors and not self.trouble
+
+    def cells(self) -> list[str]:
+        """The row under COLUMNS."""
+        seconds = f"{self.stock.seconds:.1f} / {self.patched.seconds:.1f}"
+        return [self.name, str(self.stock.tests), str(self.stock), str(self.patched), seconds, self.note]
+
+
+class Table(BaseModel):
+    """Classes by name; `jars`: what the class path of each side held; `left_out`: name to reason."""
+
+    jars: dict[str, str]
+    classes: list[Row]
+    left_out: dict[str, str]
+
+    @classmethod
+    def read(cls, file: Path) -> Table:
+        """An `upstream.json` of before. Raises RackspanError (usage) for any other file."""
+        try:
+            return cls.model_validate_json(file.read_text(encoding="utf-8"))
+        except ValidationError as e:
+            seen = f"{len(e.errors())} errors, the first: {e.errors()[0]['msg']}"
+        except (OSError, UnicodeDecodeError) as e:
+            seen = str(e)
+        do = "name an upstream.json that verify-stock wrote"
+        raise usage_error(f"{file} is no table of upstream's tests", seen=seen, do=do)
+
+    def carried(self, jars: dict[str, str], names: Iterable[str]) -> list[Row]:
+        """Rows of these classes that need not be run again: nothing was wrong with them, on the very same jars."""
+        wanted = set(names)
+        return [r for r in self.classes if r.name in wanted and r.good] if self.jars == jars else []
+
+    def summary(self) -> str:
+        """All classes in one sentence."""
+        stock, patched = (sum(r.stock.passed for r in self.classes), sum(r.patched.passed for r in self.classes))
+        known, wrong = sum(len(r.known) for r in self.classes), sum(len(r.errors) for r in self.classes)
+        open_ = sum(bool(r.trouble) for r in self.classes)
+        said = f"{len(self.classes)} classes: {stock} tests pass on stock, {patched} on patched, "
+        said += f"{sum(len(r.both) for r in self.classes)} fail on both, "
+        said += f"{known} known difference(s), {wrong} unexplained"
+        return said + (f", {open_} without verdict" if open_ else "")
+
+    def data(self) -> dict[str, Any]:
+        """The table for programs."""
+        return {**self.model_dump(by_alias=True), "summary": self.summary()}
+
+    def write(self, folder: Path) -> None:
+        """Writes upstream.md, upstream.json and junit.xml."""
+        lines = [f"| {' | '.join(c.lower() for c in COLUMNS)} |", "| --- | ---: | ---: | ---: | ---: | --- |"]
+        lines += [f"| {' | '.join(cell.replace('|', '/') for cell in r.cells())} |" for r in self.classes]
+        lines += ["", self.summary(), *(f"- not run: {name}: {why}" for name, why in self.left_out.items())]
+        write_aside(folder / "upstream.md", "\n".join(lines) + "\n")
+        write_aside(folder / "upstream.json", json.dumps(self.data(), indent=2) + "\n")
+        write_aside(folder / "junit.xml", self._junit())
+
+    def _junit(self) -> str:
+        """A test case a class: it passes if the class does on the patched jars what it does on the official ones."""
+        bad = {r.name: "\n".join(r.errors) or r.trouble for r in self.classes if not r.good}
+        total = {"tests": str(len(self.classes)), "failures": str(len(bad)), "errors": "0", "skipped": "0"}
+        suite = ElementTree.Element("testsuite", {"name": "upstream's tests", **total})
+        for r in self.classes:
+            case = ElementTree.SubElement(suite, "testcase", classname=r.name, name="same as on stock")
+            case.set("time", f"{r.patched.seconds:.3f}")
+            if r.name in bad:
+                ElementTree.SubElement(case, "failure", message=bad[r.name])
+        return ElementTree.tostring(suite, encoding="unicode")

@@ -1,0 +1,66 @@
+"""A side of the comparison: a distribution's jars with upstream's tests, and what classes are known to do on them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+
+from harness.common.atomic_files import write_aside
+from harness.distribution.locate import Distribution
+from harness.upstream_tests.classes import Artifact
+from harness.upstream_tests.junit import Outcome, Run
+
+
+class Side:
+    """One distribution. Outcomes are kept in a folder named after what its jars and the tests' jars hold."""
+
+    def __init__(self, name: str, distribution: Distribution, tests: Iterable[Artifact], store: Path) -> None:
+        self.name = name
+        self.distribution = distribution
+        self._tests = list(tests)
+        self._store = store
+
+    @cached_property
+    def path(self) -> list[Path]:
+        """The class path: jars of the distribution, then those of the tests."""
+        libs = sorted((self.distribution.home / "libs").glob("*.jar"))
+        jars = [p for p in libs if "javaagent" not in p.name]
+        # Several test jars hold a log4j2.yaml; tests that read what was logged need that of kafka_2.13.
+        own = sorted(self._tests, key=lambda a: a.name != "kafka_2.13")
+        return [*jars, *dict.fromkeys(a.file for a in own)]
+
+    @cached_property
+    def digest(self) -> str:
+        """What the class path holds, as 16 hexadecimal digits."""
+        found = hashlib.sha256()
+        for jar in self.path[: -len(self._tests)]:
+            with jar.open("rb") as f:
+                found.update(f"{jar.name} {hashlib.file_digest(f, 'sha256').hexdigest()}\n".encode())
+        for artifact in sorted(self._tests, key=lambda a: a.sha256):
+            found.update(artifact.sha256.encode())
+        return found.hexdigest()[:16]
+
+    def known(self, name: str) -> Outcome | None:
+        """What a class did on these very jars, if it was run and its JVM ended well."""
+        file = self._file(name)
+        return Outcome(**json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
+
+    def keep(self, name: str, outcome: Outcome) -> None:
+        """Remembers what a class did."""
+        write_aside(self._file(name), json.dumps(asdict(outcome), indent=1) + "\n")
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Forgets what classes did."""
+        for name in names:
+            self._file(name).unlink(missing_ok=True)
+
+    def run(self, classes: list[str], label: str) -> Run:
+        """Starts a JVM for some classes."""
+        return Run(self.path, classes, self._store / "jvm" / f"{self.name}-{label}")
+
+    def _file(self, name: str) -> Path:
+        return self._store / self.digest / f"{name}.json"

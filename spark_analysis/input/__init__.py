@@ -1,0 +1,1 @@
+"""Run folders to DataFrames, and what is kept of them."""

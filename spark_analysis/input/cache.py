@@ -1,0 +1,134 @@
+"""Derived tables of run folders, kept so that a new folder does not make the others be computed again.
+
+One entry a run: `part.json` (its part of the document), `tables/NAME/*.parquet`, and `entry.json`, which names the key
+and the digest of every file. An entry is made aside and renamed; one that is not as it says is made again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyspark
+from pyspark.sql import DataFrame
+
+from spark_analysis.input import schemas
+from spark_analysis.input.folders import Folder
+
+# What does not change a derived number.
+_OUTSIDE = ("tests", "checker", "benchmarks")
+_HOME = Path(__file__).parents[1]
+
+
+def code_version() -> str:
+    """Of the programs that derive the tables, and of what they run on."""
+    whole = hashlib.sha256(f"{pyspark.__version__} {schemas.version()}\n".encode())
+    for file in sorted(_HOME.rglob("*.py")):
+        where = file.relative_to(_HOME)
+        if where.parts[0] not in _OUTSIDE:
+            whole.update(f"{where} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return whole.hexdigest()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What was derived from one run folder: its part of the document, and the folder of each table."""
+
+    part: dict[str, Any]
+    tables: dict[str, Path]
+
+
+class Cache:
+    """Entries below one folder, one a run."""
+
+    def __init__(self, root: Path, tell: Callable[[str], None], version: str | None = None) -> None:
+        self._root, self._tell, self._version = root, tell, version or code_version()
+
+    def key(self, folder: Folder) -> str:
+        """Equal only for equal contents of the folder, derived by equal programs."""
+        return hashlib.sha256(f"{folder.id} {self._version} {folder.digest()}".encode()).hexdigest()
+
+    def find(self, folder: Folder) -> Entry | None:
+        """What was derived before; None if nothing was, or if it is damaged, which is told."""
+        where, key = self._place(folder), self.key(folder)
+        if not where.exists():
+            return None
+        try:
+            told = json.loads((where / "entry.json").read_text(encoding="utf-8"))
+            if told["key"] != key:
+                return None
+            wrong = [name for name, digest in told["files"].items() if _digest(where / name) != digest]
+            if not wrong:
+                return _entry(where)
+            seen = f"{wrong[0]} is not what was written"
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as e:
+            seen = f"{type(e).__name__}: {e}"
+        self._tell(f"what was kept of {folder.id} is damaged ({seen}): computed again")
+        return None
+
+    def keep(self, folder: Folder, part: dict[str, Any], tables: Mapping[str, DataFrame | pa.Table]) -> Entry:
+        """Writes an entry, in the place of an older one of the same run."""
+        where = self._place(folder)
+        aside = where.with_name(f".{where.name}.{os.getpid()}")
+        shutil.rmtree(aside, ignore_errors=True)
+        (aside / "tables").mkdir(parents=True)
+        (aside / "part.json").write_text(json.dumps(part), encoding="utf-8")
+        for name, frame in tables.items():
+            _write(frame, aside / "tables" / name)
+        files = {str(f.relative_to(aside)): _digest(f) for f in _kept(aside)}
+        told = {"key": self.key(folder), "run": folder.id, "files": files}
+        (aside / "entry.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
+        with _alone(self._root):
+            if where.exists():
+                old = where.with_name(f".{where.name}.{os.getpid()}.old")
+                where.replace(old)
+                shutil.rmtree(old)
+            aside.replace(where)
+            return _entry(where)
+
+    def _place(self, folder: Folder) -> Path:
+        return self._root / re.sub(r"[^\w.-]", "_", folder.id)
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One report at a time: another one may be about to put the same entry in place."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _write(table: DataFrame | pa.Table, where: Path) -> None:
+    if isinstance(table, DataFrame):
+        table.coalesce(1).write.parquet(str(where))
+    else:
+        where.mkdir()
+        pq.write_table(table, where / "part-0.parquet")
+
+
+def _kept(where: Path) -> list[Path]:
+    return [where / "part.json", *sorted((where / "tables").glob("*/*.parquet"))]
+
+
+def _entry(where: Path) -> Entry:
+    part = json.loads((where / "part.json").read_text(encoding="utf-8"))
+    return Entry(part, {folder.name: folder for folder in sorted((where / "tables").iterdir())})
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as data:
+        return hashlib.file_digest(data, "sha256").hexdigest()

@@ -1,0 +1,160 @@
+"""Run folders as files: manifest, events and the footers of their tables, read and checked without Spark."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from spark_analysis.errors import AnalysisError
+from spark_analysis.input import schemas
+
+NEEDED = ("acks", "reads", "metrics", "fetches")
+# Folders of before these tables have none; one without them is whole.
+OPTIONAL = ("histograms", "polls")
+# Threads of one process may write their events in another order than they looked at the clock.
+CLOCK_TOLERANCE_NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Folder:
+    """One checked run folder; ``rows`` has the number of rows of each table that the report reads."""
+
+    path: Path
+    manifest: dict[str, Any]
+    events: list[dict[str, Any]]
+    rows: dict[str, int]
+
+    @property
+    def id(self) -> str:
+        """The run id."""
+        return str(self.manifest["run_id"])
+
+    @property
+    def bytes(self) -> int:
+        """Size of the tables that the report reads."""
+        return sum(file.stat().st_size for name in self.rows for file in parts(self.path, name))
+
+    def digest(self) -> str:
+        """Of everything in the folder that the report reads: equal only for equal contents."""
+        layout, whole = schemas.contract()["layout"], hashlib.sha256()
+        files = [self.path / layout["manifest"], self.path / layout["events"]]
+        for file in [*files, *(file for name in self.rows for file in parts(self.path, name))]:
+            with file.open("rb") as data:
+                found = hashlib.file_digest(data, "sha256").hexdigest()
+            whole.update(f"{file.relative_to(self.path)} {found}\n".encode())
+        return whole.hexdigest()
+
+
+def read_folder(path: Path) -> Folder:
+    """Reads and checks one run folder; raises AnalysisError that names it."""
+    layout = schemas.contract()["layout"]
+    manifest = schemas.check_manifest(path, _json(path / layout["manifest"]))
+    events = schemas.check_events(path, _lines(path / layout["events"]))
+    _check_clock(path, manifest, events)
+    tables = [*NEEDED, *(name for name in OPTIONAL if (path / name).is_dir())]
+    return Folder(path, manifest, events, {name: check_table(path, name) for name in tables})
+
+
+def read_folders(paths: Sequence[Path]) -> tuple[list[Folder], list[AnalysisError]]:
+    """All folders that can be read, and one error for each that cannot. A run given twice counts once."""
+    found: dict[str, Folder] = {}
+    errors = []
+    for path in paths:
+        try:
+            folder = read_folder(path)
+        except AnalysisError as e:
+            errors.append(e)
+            continue
+        found.setdefault(folder.id, folder)
+    return list(found.values()), errors
+
+
+def parts(path: Path, name: str) -> list[Path]:
+    """The Parquet files of one table."""
+    return sorted((path / name).glob("*.parquet"))
+
+
+def check_table(path: Path, name: str) -> int:
+    """Number of rows of a table. Raises AnalysisError for a missing folder, a file cut short, or other columns."""
+    if not (path / name).is_dir():
+        raise AnalysisError(
+            f"{path} is not a whole run folder",
+            seen=f"no folder {name}",
+            do="give a folder made by a run, not one of its parts",
+        )
+    rows = 0
+    for file in parts(path, name):
+        try:
+            footer = pq.ParquetFile(file)
+        except (OSError, pa.ArrowException) as e:
+            raise AnalysisError(
+                f"{file} is not a whole Parquet file",
+                seen=f"{file.stat().st_size} bytes; {str(e).splitlines()[0]}",
+                do="copy the run folder again, or make the run again: it may have been cut short",
+            ) from e
+        schemas.check_table(path, name, footer.schema_arrow)
+        rows += footer.metadata.num_rows
+    return rows
+
+
+def _check_clock(path: Path, manifest: dict[str, Any], events: Sequence[dict[str, Any]]) -> None:
+    """Raises AnalysisError if the run ended before it began, or an event is earlier than one written before it."""
+    if 0 < manifest["ended_ns"] < manifest["started_ns"]:
+        raise clock_went_back(path, f"it began at {manifest['started_ns']} ns and ended at {manifest['ended_ns']} ns")
+    for number, earlier, later in _steps(events):
+        if later - earlier < -CLOCK_TOLERANCE_NS:
+            back = (earlier - later) / 1e9
+            raise clock_went_back(path, f"line {number} of its events is {back:.3f} s earlier than a line before it")
+
+
+def _steps(events: Sequence[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
+    """Line number, latest time so far, time; on both clocks."""
+    for clock in ("t_ns", "mono_ns"):
+        latest = events[0][clock] if events else 0
+        for number, event in enumerate(events, 1):
+            yield number, latest, event[clock]
+            latest = max(latest, event[clock])
+
+
+def clock_went_back(path: Path, seen: str) -> AnalysisError:
+    """No time of such a run can be trusted."""
+    return AnalysisError(
+        f"a clock of {path} went back",
+        seen=seen,
+        do="make the run again on a machine whose clock is steady while it runs (no suspend, no restored snapshot)",
+    )
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as e:
+        raise _not_a_run(path, e) from e
+
+
+def _lines(path: Path) -> list[Any]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as e:
+        raise _not_a_run(path, e) from e
+    rows = []
+    for line in lines:
+        try:
+            rows.append(json.loads(line))
+        except ValueError:
+            # Only the last line can be cut short, by a crash of the writer; what follows a broken line is unknown.
+            break
+    return rows
+
+
+def _not_a_run(file: Path, e: Exception) -> AnalysisError:
+    return AnalysisError(
+        f"{file.parent} is not a run folder", seen=f"{file.name}: {e}", do="give a folder made by a run"
+    )

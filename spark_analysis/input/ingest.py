@@ -1,0 +1,111 @@
+"""Run folders to DataFrames: what folders.py has checked is read by Spark here and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DoubleType, IntegerType, LongType, StringType, StructField, StructType
+
+from spark_analysis.input import schemas
+from spark_analysis.input.folders import NEEDED, Folder, check_table, parts, read_folder
+
+BLOCKS = StructType(
+    [
+        StructField("run", StringType()),
+        StructField("producer", StringType()),
+        StructField("mode", StringType()),
+        StructField("role", StringType()),
+        StructField("block", IntegerType()),
+        StructField("pair", IntegerType()),
+        StructField("begin_ns", LongType()),
+        StructField("end_ns", LongType()),
+        StructField("cpu_busy", DoubleType()),
+        StructField("part", StringType()),
+        StructField("steal", DoubleType()),
+        StructField("isr", IntegerType()),
+        StructField("rtt_off", DoubleType()),
+        StructField("stalls", IntegerType()),
+        StructField("void", ArrayType(StringType())),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One checked run folder; its tables as DataFrames with a column run in front."""
+
+    folder: Folder
+    acks: DataFrame
+    reads: DataFrame
+    metrics: DataFrame
+    fetches: DataFrame
+
+    @property
+    def id(self) -> str:
+        """The run id; also the value of column run."""
+        return self.folder.id
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The run's manifest."""
+        return self.folder.manifest
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """The run's events in the order written."""
+        return self.folder.events
+
+
+def open_run(spark: SparkSession, folder: Folder) -> Run:
+    """The tables of a folder that was checked."""
+    run = F.lit(folder.id).alias("run")
+    return Run(folder, *(_frame(spark, folder.path, name).select(run, "*") for name in NEEDED))
+
+
+def read_run(spark: SparkSession, path: Path) -> Run:
+    """Reads and checks one run folder; raises AnalysisError that names the folder."""
+    return open_run(spark, read_folder(path))
+
+
+def blocks(spark: SparkSession, runs: list[Run]) -> DataFrame:
+    """One row per finished block phase: which producer's records, due in which window, belong to which mode.
+
+    ``part`` tells parts of a block apart, such as before and during a fault; empty where there are none.
+    """
+    return spark.createDataFrame([row for run in runs for row in finished_blocks(run)], BLOCKS)
+
+
+def finished_blocks(run: Run) -> list[dict[str, Any]]:
+    """The same rows of one run, in the order in which the blocks ended."""
+    rows = []
+    begun: dict[tuple[str, int, str], dict[str, Any]] = {}
+    for event in run.events:
+        if (event["kind"], event["name"]) != ("phase", "block"):
+            continue
+        data = {"run": run.id, "part": "", **event["data"]}
+        key = (data["producer"], data["block"], data["part"])
+        if event["state"] == "begin":
+            begun[key] = event
+        elif key in begun:
+            data |= {"begin_ns": begun.pop(key)["t_ns"], "end_ns": event["t_ns"]}
+            # Older runs lack some of the columns, none lacks these.
+            named = {name: data[name] for name in ("producer", "mode", "role", "block", "pair")}
+            rows.append({name: data.get(name) for name in BLOCKS.names} | named)
+    return rows
+
+
+def read_table(spark: SparkSession, path: Path, name: str) -> DataFrame:
+    """One table of a run folder, empty if it has no files. Raises AnalysisError if it does not fit the contract."""
+    check_table(path, name)
+    return _frame(spark, path, name)
+
+
+def _frame(spark: SparkSession, path: Path, name: str) -> DataFrame:
+    """The schema is given, not inferred: the footers were looked at before."""
+    want = schemas.table(name)
+    files = [str(file) for file in parts(path, name)]
+    return spark.read.schema(want).parquet(*files) if files else spark.createDataFrame([], want)

@@ -1,0 +1,99 @@
+"""Schemas of the run folder, read from the contract file that the harness writes by (data, not code)."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.types import DataType, DoubleType, IntegerType, LongType, StringType, StructField, StructType
+
+from spark_analysis.errors import AnalysisError
+
+CONTRACT = Path(__file__).parents[2] / "harness" / "run_folder" / "schema.json"
+_TYPES: dict[str, DataType] = {
+    "string": StringType(),
+    "int32": IntegerType(),
+    "int64": LongType(),
+    "double": DoubleType(),
+}
+_JSON_TYPES: dict[str, type] = {"int": int, "string": str, "object": dict, "array": list}
+
+
+@cache
+def contract() -> dict[str, Any]:
+    """The parsed contract."""
+    data: dict[str, Any] = json.loads(CONTRACT.read_text(encoding="utf-8"))
+    return data
+
+
+def version() -> int:
+    """Schema version that this program reads."""
+    return int(contract()["version"])
+
+
+def tables() -> list[str]:
+    """Names of the Parquet tables."""
+    return list(contract()["tables"])
+
+
+def table(name: str) -> StructType:
+    """Spark schema of one table."""
+    fields = contract()["tables"][name]["fields"]
+    return StructType([StructField(f["name"], _TYPES[f["type"]], True) for f in fields])
+
+
+def check_table(where: Path, name: str, seen: pa.Schema) -> None:
+    """Raises AnalysisError when the columns or types differ from the contract."""
+    want = {f["name"]: f["type"] for f in contract()["tables"][name]["fields"]}
+    have = {f.name: str(f.type) for f in seen}
+    if want == have:
+        return
+    missing = sorted(set(want) - set(have))
+    unknown = sorted(set(have) - set(want))
+    other = [f"{n} is {have[n]}, not {want[n]}" for n in want if n in have and have[n] != want[n]]
+    raise AnalysisError(
+        f"{name} of {where} does not fit schema version {version()}",
+        seen=f"missing {missing}, unknown {unknown}, other types {other}",
+        do="make the run again, or read it with the release that made it",
+    )
+
+
+def check_manifest(where: Path, manifest: Any) -> dict[str, Any]:
+    """Returns the manifest; raises AnalysisError on another schema version or a missing or odd value."""
+    if not isinstance(manifest, dict) or manifest.get("schema_version") != version():
+        seen = manifest.get("schema_version") if isinstance(manifest, dict) else manifest
+        raise AnalysisError(
+            f"{where} is of another schema version",
+            seen=f"schema version {seen!r}, wanted {version()}",
+            do="make the run again, or read it with the release that made it",
+        )
+    wrong = [
+        f"{f['name']}={manifest.get(f['name'])!r}"
+        for f in contract()["manifest"]
+        if not isinstance(manifest.get(f["name"]), _JSON_TYPES[f["type"]])
+    ]
+    if wrong:
+        raise AnalysisError(
+            f"the manifest of {where} is not as the contract says",
+            seen=", ".join(wrong),
+            do="make the run again: its manifest was not written by this release",
+        )
+    return manifest
+
+
+def check_events(where: Path, rows: list[Any]) -> list[dict[str, Any]]:
+    """Returns the events; raises AnalysisError naming the first one that is not as the contract says."""
+    known = contract()["events"]
+    names = {f["name"] for f in known["fields"]}
+    for number, row in enumerate(rows, 1):
+        odd = not isinstance(row, dict) or set(row) != names
+        if odd or row["kind"] not in known["kinds"] or row["state"] not in known["states"]:
+            raise AnalysisError(
+                f"line {number} of the events of {where} is not as the contract says",
+                seen=json.dumps(row),
+                do=f"give every event {', '.join(sorted(names))} with a known kind and state",
+            )
+    return rows

@@ -1,0 +1,78 @@
+"""Every mode against the baseline: ratios, their verdicts beside the noise of the run, and the shift of whole curves.
+
+Primary endpoints, fixed beforehand: p50 and p99 of the candidate. All others are secondary: their p-values are adjusted
+by Holm, and one that does not pass is not called a difference.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spark_analysis.report.benchmark.rounds import BY_ROUND, Rounds
+from spark_analysis.statistics import bootstrap, stats
+from spark_analysis.transforms.latency import QUANTILES
+
+PARTS = ("quiet", "fault")
+PRIMARY = (500, 990)
+_SHIFT = (100, 250, 500, 750, 900, 950, 990, 995, 999, 999.9)
+
+
+def noises(measured: Rounds) -> list[dict[str, Any]]:
+    """By quantile the factor by which the baseline differed from itself, where it took part twice."""
+    out = []
+    for q in QUANTILES:
+        found = measured.ratio(("control", "quiet"), ("baseline", "quiet"), q)
+        if found is not None and found["low"] is not None:
+            factor = stats.noise_factor(found["low"], found["high"])
+            out.append({"per_thousand": q, "factor": factor, "low": found["low"], "high": found["high"]})
+    return out
+
+
+def compared(modes: list[dict[str, Any]], measured: Rounds, noise: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every mode against the baseline, in every part and quantile that the sample carries."""
+    band = {row["per_thousand"]: row["factor"] for row in noise}
+    out = []
+    for part in PARTS:
+        for mode in modes:
+            for q in QUANTILES:
+                found = measured.ratio((mode["role"], part), ("baseline", part), q)
+                if mode["role"] != "baseline" and found is not None:
+                    primary = mode["role"] == "candidate" and q in PRIMARY
+                    told = {"mode": mode["label"], "role": mode["role"], "part": part, "per_thousand": q}
+                    # A fault is no part of what the two equal modes were compared in.
+                    factor = band.get(q, 1.0) if part == "quiet" and mode["role"] != "control" else 1.0
+                    out.append({**told, **found, "primary": primary, "noise": factor})
+    _adjust(out)
+    return out
+
+
+def _adjust(rows: list[dict[str, Any]]) -> None:
+    """Verdicts, with p of secondary endpoints adjusted; two equal modes (control) are the noise, not an endpoint."""
+    family = [r for r in rows if not r["primary"] and r["role"] != "control" and r["p"] is not None]
+    adjusted = stats.holm([r["p"] for r in family])
+    for row in rows:
+        row["p_holm"] = None
+        row["verdict"] = stats.verdict(row["low"], row["high"], row["noise"])
+    for row, p in zip(family, adjusted, strict=True):
+        row["p_holm"] = p
+        if p > stats.ALPHA and row["verdict"] in (stats.IMPROVED, stats.REGRESSED):
+            # With few rounds no p can be small enough for so many endpoints: that says nothing of the difference.
+            least = 2 / 2 ** row["rounds"] if row["method"] == BY_ROUND else 2 / (bootstrap.DRAWS + 1)
+            row["verdict"] = stats.NOT_ENOUGH if least * len(family) > stats.ALPHA else stats.WITHIN_NOISE
+
+
+def shifts(modes: list[dict[str, Any]], measured: Rounds) -> list[dict[str, Any]]:
+    """Per mode and quantile its difference from the baseline in microseconds, with a bootstrap interval over rounds."""
+    out = []
+    for part in PARTS:
+        base = ("baseline", part)
+        for mode in modes:
+            side = (mode["role"], part)
+            if side == base or side not in measured.histograms or base not in measured.histograms:
+                continue
+            asked = [q for q in _SHIFT if measured.carries(side, q) and measured.carries(base, q)]
+            found = bootstrap.shift(measured.histograms[side], measured.histograms[base], asked) if asked else None
+            for q, apart in zip(asked, found or [], strict=False):
+                told = {"mode": mode["label"], "role": mode["role"], "part": part, "per_thousand": q}
+                out.append({**told, "shift_us": apart.estimate, "low_us": apart.low, "high_us": apart.high})
+    return out

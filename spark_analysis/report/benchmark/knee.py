@@ -1,0 +1,85 @@
+"""Throughput at the knee: the steps of rate that each mode went through, and what it can do at most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+from spark_analysis.report.benchmark.rounds import per_round
+
+RAMP = "ramp"
+
+
+def steps(events: Sequence[dict[str, Any]], void: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Steps that count, in the order in which they were gone through: role, mode, pair, rate, what came of it."""
+    left_out = {(b["block"], b["part"]) for b in void}
+    told = [e["data"] for e in events if (e["kind"], e["name"], e["state"]) == ("phase", "block", "end")]
+    kept = ("block", "part", "pair", "mode", "role", "rate", "acked_per_s", "p99_us", "lag_p99_us", "beyond")
+    return [
+        {name: data.get(name) for name in kept}
+        for data in told
+        if "rate" in data and (data["block"], data["part"]) not in left_out
+    ]
+
+
+def knee(modes: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Per mode and rate the medians over rounds; per mode what it can do: the most answers a second of any step, and
+    the highest rate that was not beyond, each the median over rounds; and the ratios of the former by round.
+    """
+    most = _most(found)
+    return {
+        "steps": [row for mode in modes for row in _table(mode, [s for s in found if s["role"] == mode["role"]])],
+        "capacity": [
+            {
+                "mode": mode["label"],
+                "role": mode["role"],
+                "per_s": median(r["per_s"] for r in mine),
+                "knee_rate": median(r["knee_rate"] for r in mine),
+                "rounds": len(mine),
+                "ended": sum(r["ended"] for r in mine),
+            }
+            for mode in modes
+            if (mine := [r for r in most if r["role"] == mode["role"]])
+        ],
+        "ratios": {
+            role: per_round(most, (role, RAMP), ("baseline", RAMP), lambda r: float(r["per_s"]))
+            for role in (m["role"] for m in modes)
+            if role != "baseline"
+        },
+        # Turned round: the patched brokers over the unpatched ones.
+        "over_stock": per_round(most, ("baseline", RAMP), ("stock", RAMP), lambda r: float(r["per_s"])),
+    }
+
+
+def _most(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    rounds: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for step in found:
+        rounds.setdefault((step["role"], step["pair"]), []).append(step)
+    return [
+        {
+            "role": role,
+            "pair": pair,
+            "part": RAMP,
+            "per_s": max(s["acked_per_s"] for s in mine),
+            "knee_rate": max((s["rate"] for s in mine if not s["beyond"]), default=0.0),
+            "ended": any(s["beyond"] for s in mine),
+        }
+        for (role, pair), mine in rounds.items()
+    ]
+
+
+def _table(mode: dict[str, Any], found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    out = []
+    for rate in sorted({s["rate"] for s in found}):
+        mine = [s for s in found if s["rate"] == rate]
+        beyond = [s["beyond"] for s in mine if s["beyond"]]
+        told = {"mode": mode["label"], "role": mode["role"], "rate": rate, "rounds": len(mine)}
+        middles = {name: _median([s[name] for s in mine]) for name in ("acked_per_s", "p99_us", "lag_p99_us")}
+        out.append({**told, **middles, "beyond": len(beyond), "why": beyond[0] if beyond else ""})
+    return out
+
+
+def _median(values: list[float | None]) -> float | None:
+    known = [v for v in values if v is not None]
+    return median(known) if known else None

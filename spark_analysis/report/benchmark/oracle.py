@@ -1,0 +1,115 @@
+"""Every mode's records against what an ideal quorum would have done for the same records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_analysis.input.ingest import Run
+from spark_analysis.report.benchmark.rounds import Rounds
+from spark_analysis.report.outage import Section, rows
+from spark_analysis.transforms import benchmark, latency, oracle
+
+_NEEDS = ("min.insync.replicas", "min.insync.racks")
+
+
+def against_oracle(spark: SparkSession, run: Run, acked: DataFrame, spec: dict[str, Any]) -> Section:
+    """Per mode: latency from the send, that of the ideal, the difference (what the answer took once the ideal was
+    reached), and the ratio per round. acks=1 waits for nobody and has no ideal but itself: it is left out.
+    """
+    quiet = acked.where(F.col("part") == "quiet")
+    racks = spark.createDataFrame(
+        [(int(broker), rack) for broker, rack in run.manifest["spec"]["broker_racks"].items()],
+        "broker int, rack string",
+    )
+    needs = spark.createDataFrame([_needed(mode, spec) for mode in spec["modes"]], "role string, m int, k int")
+    sent_mono = F.col("due_mono_ns") + F.col("sent_ns") - F.col("due_ns")
+    followers = spec["topic"]["replication"] - 1
+    ideal = F.when(F.col("m") > 0, oracle.quorum_ns(F.col("m"), F.col("k"))).otherwise(oracle.all_ns(followers))
+    known = (
+        quiet.where(F.col("offset") >= 0)
+        .join(
+            oracle.arrivals(quiet.where(F.col("offset") >= 0), run.fetches, racks),
+            on=["run", "producer", "seq"],
+            how="inner",
+        )
+        .join(F.broadcast(needs), on="role", how="inner")
+        .withColumn("ideal_us", (ideal - sent_mono) / 1000)
+        .withColumn("from_send_us", (F.col("done_ns") - F.col("sent_ns")) / 1000)
+        .withColumn("after_us", F.col("from_send_us") - F.col("ideal_us"))
+        .where(F.col("ideal_us").isNotNull())
+        .select(*benchmark.BLOCK, "ideal_us", "from_send_us", "after_us")
+        .cache()
+    )
+    per_block = {v: rows(latency.quantiles(known, benchmark.BLOCK, value=v)) for v in ("from_send_us", "ideal_us")}
+    pooled = {
+        v: rows(latency.quantiles(known, ["mode", "role"], value=v)) for v in ("from_send_us", "ideal_us", "after_us")
+    }
+    histograms = {v: rows(benchmark.histogram(known.where(F.col(v) >= 0), benchmark.BLOCK, v)) for v in per_block}
+    compared = _rounds(per_block, pooled, histograms)
+    totals = {r["role"]: r["records"] for r in rows(quiet.groupBy("role").agg(F.count("*").alias("records")))}
+    data = {
+        "modes": [
+            _mode(mode, pooled, compared, totals.get(mode["role"], 0))
+            for mode in spec["modes"]
+            if mode["acks"] not in ("0", "1")
+        ]
+    }
+    return Section(data, {"oracle": known})
+
+
+def _needed(mode: dict[str, Any], spec: dict[str, Any]) -> tuple[str, int, int]:
+    """Replicas and racks that an answer waits for, the leader among them; 0 replicas: all of them."""
+    if mode["acks"] not in ("min.insync.replicas", "-2"):
+        return mode["role"], 0, 0
+    settings = {**spec["topic"]["settings"], **mode["topic"]}
+    replicas, racks = (int(settings.get(name, 1)) for name in _NEEDS)
+    return mode["role"], replicas, racks
+
+
+def _rounds(
+    per_block: dict[str, list[dict[str, Any]]],
+    pooled: dict[str, list[dict[str, Any]]],
+    histograms: dict[str, list[dict[str, Any]]],
+) -> Rounds:
+    """Sides are the mode's role and the value."""
+    quantiles: dict[Any, Any] = {}
+    whole: dict[Any, Any] = {}
+    counts: dict[Any, Any] = {}
+    for value, found in per_block.items():
+        for r in found:
+            quantiles.setdefault((r["role"], value), {}).setdefault(r["pair"], {})[r["per_thousand"]] = r["value_us"]
+        for r in pooled[value]:
+            whole.setdefault((r["role"], value), {})[r["per_thousand"]] = r["value_us"]
+        for r in histograms[value]:
+            counts.setdefault((r["role"], value), {}).setdefault(r["pair"], {})[r["value"]] = r["records"]
+    return Rounds(quantiles, whole, counts)
+
+
+def _mode(
+    mode: dict[str, Any], pooled: dict[str, list[dict[str, Any]]], compared: Rounds, records: int
+) -> dict[str, Any]:
+    role = mode["role"]
+
+    def of(value: str, q: float) -> float | None:
+        return next((r["value_us"] for r in pooled[value] if (r["role"], r["per_thousand"]) == (role, q)), None)
+
+    known = next((r["n"] for r in pooled["ideal_us"] if r["role"] == role), 0)
+    return {
+        "mode": mode["label"],
+        "role": role,
+        "records": records,
+        "matched": known,
+        "quantiles": [
+            {
+                "per_thousand": q,
+                "from_send_us": of("from_send_us", q),
+                "ideal_us": of("ideal_us", q),
+                "after_us": of("after_us", q),
+                "ratio": compared.ratio((role, "from_send_us"), (role, "ideal_us"), q),
+            }
+            for q in latency.QUANTILES
+        ],
+    }

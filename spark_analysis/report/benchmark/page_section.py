@@ -1,0 +1,271 @@
+"""The part of the document about a benchmark: every mode's latency, each against acks=all, and the goals."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_analysis.input.ingest import Run, blocks, finished_blocks, read_table
+from spark_analysis.report import times
+from spark_analysis.report.benchmark import knee, verdicts
+from spark_analysis.report.benchmark.comparison import compared, noises, shifts
+from spark_analysis.report.benchmark.oracle import against_oracle
+from spark_analysis.report.benchmark.rounds import Rounds, Side, per_round
+from spark_analysis.report.outage import Section, rows
+from spark_analysis.statistics import bootstrap, counts, histograms
+from spark_analysis.statistics.counts import RECORDS, VALUE
+from spark_analysis.transforms import benchmark, end_to_end, latency
+from spark_analysis.transforms.clock import CLOCK_SEEN
+
+QUIET, FAULT = "quiet", "fault"
+# So many records and every microsecond is a value of its own; beyond, values are buckets of 0.4 %.
+EXACT_UP_TO = 2_000_000
+# A send lag that grows by this share of its limit within a block will be beyond it: the generator is saturated.
+FALLING_BEHIND = 0.3
+# Quantiles up to here have their column even where no sample carries them.
+ALWAYS_SHOWN = 999
+_SIDE = ["mode", "role", "part"]
+_BLOCK = ["block", "pair", *_SIDE]
+_QUANTILE_ROWS = pa.schema(
+    [
+        *((name, pa.int32()) for name in ("block", "pair")),
+        *((name, pa.string()) for name in _SIDE),
+        ("per_thousand", pa.float64()),
+        ("n", pa.int64()),
+        ("value_us", pa.float64()),
+    ]
+)
+_CURVE = (*range(10, 990, 20), *range(990, 1000), *(999 + n / 10 for n in range(1, 10)))
+_AROUND_BEFORE_S = 5.0
+_AROUND_BUCKET_NS = 250_000_000
+
+
+def section(spark: SparkSession, run: Run) -> Section | None:
+    """A benchmark run, or None when it has no finished block."""
+    windows = blocks(spark, [run]).cache()
+    spec = run.manifest["spec"]["workload"]
+    inside = latency.in_blocks(run.acks, windows)
+    few = run.folder.rows["acks"] <= EXACT_UP_TO
+    if few:
+        inside = inside.cache()
+    known = sorted(finished_blocks(run), key=lambda b: (b["block"], b["begin_ns"]))
+    kept = histograms.of(run.folder.path)
+    if kept is None:
+        counted, lags = _tallied(run, known, inside, exact=few)
+    else:
+        counted, lags = histograms.latencies(kept), histograms.send_lag(kept)
+    found = _judge_blocks(known, counts.send_lags(lags), spec)
+    if not found:
+        return None
+    sent = _named(counted, found)
+    acked = sent.filter((pc.field("outcome") == "OK") & ~pc.field("void")).select([*_BLOCK, VALUE, RECORDS, "max_us"])
+    together = counts.quantiles(acked, _SIDE)
+    deepest = max((r["per_thousand"] for r in together if r["value_us"] is not None), default=0)
+    together = [r for r in together if r["per_thousand"] <= max(deepest, ALWAYS_SHOWN)]
+    in_blocks = counts.quantiles(acked, _BLOCK)
+    histogram = counts.bucketed(acked).group_by([*_BLOCK, VALUE], use_threads=False).aggregate([(RECORDS, "sum")])
+    histogram = histogram.rename_columns([*_BLOCK, VALUE, RECORDS])
+    outcomes = sent.group_by([*_SIDE, "outcome", "cause"], use_threads=False).aggregate([(RECORDS, "sum")])
+    outcomes = outcomes.rename_columns([*_SIDE, "outcome", "cause", RECORDS])
+    busy = [b["cpu_busy"] for b in found if b["cpu_busy"] is not None]
+    measured = _measured(in_blocks, together, histogram)
+    noise = noises(measured)
+    data: dict[str, Any] = {
+        "workload": spec,
+        "backend": run.manifest["spec"]["backend"],
+        "rtt_ms": run.manifest["spec"]["rtt_ms"],
+        "modes": [{**m, "mode": m["label"]} for m in spec["modes"]],
+        "blocks": found,
+        "void": [b for b in found if b["void"]],
+        "cpu_busy": median(busy) if busy else None,
+        "exact": few and kept is None,
+        "quantiles": sorted({r["per_thousand"] for r in together}),
+        "pooled": _with_intervals(together, measured),
+        "per_block": in_blocks,
+        "curve": [r for r in counts.quantiles(acked, _SIDE, _CURVE) if r["value_us"] is not None],
+        "shift": shifts(spec["modes"], measured),
+        "outcomes": outcomes.sort_by(
+            [("part", "ascending"), ("role", "ascending"), (RECORDS, "descending")]
+        ).to_pylist(),
+        "noise": noise,
+        "ratios": compared(spec["modes"], measured, noise),
+    }
+    tables: dict[str, DataFrame | pa.Table] = {
+        "bench_block_quantiles": _table(run, pa.Table.from_pylist(in_blocks, _QUANTILE_ROWS)),
+        "bench_histogram": _table(run, histogram),
+        "bench_outcomes": _table(run, outcomes),
+    }
+    counting = [(run.id, b["block"], b["part"]) for b in found if not b["void"]]
+    good = F.broadcast(spark.createDataFrame(counting, "run string, block int, part string"))
+    data["oracle"] = None
+    if run.folder.rows["fetches"]:
+        of_blocks = latency.acknowledged(inside.join(good, on=["run", "block", "part"], how="left_semi"))
+        ideal = against_oracle(spark, run, of_blocks, spec)
+        data["oracle"], tables["bench_oracle"] = ideal.data, ideal.tables["oracle"]
+    data["fault"] = None
+    if spec["fault"]:
+        windows = windows.join(good, on=["run", "block", "part"], how="left_semi")
+        data["fault"] = _fault(spark, run, spec, windows, acked)
+    data["end_to_end"] = _end_to_end(spark, run, inside, kept, found, spec["modes"]) if spec.get("consume") else None
+    data["knee"] = knee.knee(spec["modes"], knee.steps(run.events, data["void"])) if spec.get("ramp") else None
+    data["goals"] = verdicts.goals(data, measured)
+    return Section(data, tables)
+
+
+def _end_to_end(
+    spark: SparkSession,
+    run: Run,
+    inside: DataFrame,
+    kept: pa.Table | None,
+    found: list[dict[str, Any]],
+    modes: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """From due until a consumer had it: per mode and quantile, and each mode against the baseline."""
+    if kept is None:
+        polls = read_table(spark, run.folder.path, "polls").withColumn("run", F.lit(run.id))
+        counted = end_to_end.counted(inside, polls).toArrow()
+    else:
+        counted = histograms.end_to_end(kept)
+    seen = _named(counted, found)
+    seen = seen.filter(~pc.field("void")).select([*_BLOCK, VALUE, RECORDS])
+    together = counts.quantiles(seen, _SIDE)
+    histogram = counts.bucketed(seen).group_by([*_BLOCK, VALUE], use_threads=False).aggregate([(RECORDS, "sum")])
+    histogram = histogram.rename_columns([*_BLOCK, VALUE, RECORDS])
+    measured = _measured(counts.quantiles(seen, _BLOCK), together, histogram)
+    return {
+        "pooled": _with_intervals([r for r in together if r["value_us"] is not None], measured),
+        "ratios": compared(modes, measured, noises(measured)),
+    }
+
+
+def _tallied(run: Run, known: list[dict[str, Any]], inside: DataFrame, *, exact: bool) -> tuple[pa.Table, pa.Table]:
+    """Counts of latencies, as histograms.latencies gives them, and of send lags with their quarters. Raises
+    AnalysisError if the times of records inside of blocks, on which all of it rests, cannot be trusted.
+    """
+    table = benchmark.tallied(inside, exact=exact).toArrow()
+    latencies, lags = (table.filter(pc.field("measure") == name) for name in (benchmark.LATENCY, benchmark.SEND_LAG))
+    of = {b["block"]: b["producer"] for b in known}
+    producers = pa.table({"block": pa.array(of, pa.int32()), "producer": list(of.values())})
+    seen = lags.join(producers, "block").group_by("producer")
+    seen = seen.aggregate(list(zip(CLOCK_SEEN, ("sum", "min", "max"), strict=True)))
+    times.judge(run.folder.path, seen.rename_columns(["producer", *CLOCK_SEEN]).to_pylist())
+    latencies = latencies.drop_columns(["measure", "quarter", *CLOCK_SEEN])
+    return latencies, lags.select(["block", "part", "quarter", VALUE, RECORDS])
+
+
+def _named(counted: pa.Table, found: list[dict[str, Any]]) -> pa.Table:
+    """Counts with the names of their blocks, and whether these are void."""
+    names = [{k: b[k] for k in _BLOCK} | {"void": bool(b["void"])} for b in found]
+    schema = pa.schema([*((k, _QUANTILE_ROWS.field(k).type) for k in _BLOCK), ("void", pa.bool_())])
+    return counted.join(pa.Table.from_pylist(names, schema), ["block", "part"], join_type="inner")
+
+
+def _table(run: Run, table: pa.Table) -> pa.Table:
+    return table.add_column(0, "run", pa.array([run.id] * table.num_rows, pa.string()))
+
+
+def _judge_blocks(
+    found: list[dict[str, Any]], lags: list[dict[str, Any]], spec: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Every part of a block with the reasons that make it void, none where it counts."""
+    lag = {(r["block"], r["part"]): r for r in lags}
+    out = []
+    for b in found:
+        seen = lag.get((b["block"], b["part"]), {"records": 0})
+        told = ("block", "pair", "mode", "role", "part", "cpu_busy", "steal", "isr", "rtt_off", "stalls")
+        row = {k: b[k] for k in told} | {k: seen.get(k) for k in ("records", "lag_p99_us", "lag_grew_us")}
+        row |= {"seconds": (b["end_ns"] - b["begin_ns"]) / 1e9}
+        out.append({**row, "void": _void(row, b["void"], spec)})
+    return out
+
+
+def _void(row: dict[str, Any], told: list[str] | None, spec: dict[str, Any]) -> list[str]:
+    """What the run says of its machine, and what the records say of the load client."""
+    reasons = [] if told is not None else ["the run does not say whether the machine was fit for it"]
+    if not row["records"]:
+        reasons.append("no record was sent")
+    elif not spec.get("ramp"):  # a rate that its load client cannot send is beyond, and that is what is looked for
+        reasons += _late(row, spec["limits"]["send_lag_p99_ms"])
+    return reasons + (told or [])
+
+
+def _late(row: dict[str, Any], limit_ms: float) -> list[str]:
+    """Why the load client itself may be what is seen."""
+    if row["lag_p99_us"] / 1000 > limit_ms:
+        return [f"the load client was late: send lag p99 {row['lag_p99_us'] / 1000:.1f} ms"]
+    if row["lag_grew_us"] is not None and row["lag_grew_us"] / 1000 > limit_ms * FALLING_BEHIND:
+        return [f"the load client fell behind: its send lag grew by {row['lag_grew_us'] / 1000:.1f} ms"]
+    return []
+
+
+def _measured(per_block: list[dict[str, Any]], pooled: list[dict[str, Any]], histogram: pa.Table) -> Rounds:
+    quantiles: dict[Side, dict[int, dict[float, float | None]]] = {}
+    for r in per_block:
+        quantiles.setdefault((r["role"], r["part"]), {}).setdefault(r["pair"], {})[r["per_thousand"]] = r["value_us"]
+    whole: dict[Side, dict[float, float | None]] = {}
+    for r in pooled:
+        whole.setdefault((r["role"], r["part"]), {})[r["per_thousand"]] = r["value_us"]
+    each: dict[Side, dict[int, dict[float, int]]] = {}
+    for key, values, often in counts.groups(histogram, ["role", "part", "pair"]):
+        of_round = dict(zip(values.tolist(), often.astype(int).tolist(), strict=True))
+        each.setdefault((key["role"], key["part"]), {})[key["pair"]] = of_round
+    return Rounds(quantiles, whole, each)
+
+
+def _with_intervals(pooled: list[dict[str, Any]], measured: Rounds) -> list[dict[str, Any]]:
+    """Pooled quantiles with their bootstrap intervals, where the sample carries them and there are enough rounds."""
+    out = []
+    for side in dict.fromkeys((r["role"], r["part"]) for r in pooled):
+        mine = [r for r in pooled if (r["role"], r["part"]) == side]
+        found = bootstrap.quantiles(measured.histograms[side], [r["per_thousand"] for r in mine])
+        for i, r in enumerate(mine):
+            shown = found[i] if found and r["value_us"] is not None else None
+            out.append({**r, "low_us": shown.low if shown else None, "high_us": shown.high if shown else None})
+    return out
+
+
+def _fault(spark: SparkSession, run: Run, spec: dict[str, Any], windows: DataFrame, acked: pa.Table) -> dict[str, Any]:
+    """Longest latency and longest silence of every part, their ratios, and one round of it over time."""
+    longest = acked.group_by(["block", "part"]).aggregate([("max_us", "max")]).to_pylist()
+    max_us = {(r["block"], r["part"]): r["max_us_max"] for r in longest}
+    parts = rows(benchmark.silences(run.acks, windows).drop("run").orderBy("block", F.desc("part")))
+    parts = [{**p, "max_us": max_us.get((p["block"], p["part"]))} for p in parts]
+    new, old = ("candidate", FAULT), ("baseline", FAULT)
+    known = [p for p in parts if p["max_us"] is not None]
+    return {
+        "parts": parts,
+        "max_ratio": per_round(known, new, old, lambda p: float(p["max_us"])),
+        "silence_ratio": per_round(parts, new, old, lambda p: float(p["silence_s"])),
+        "timeline": _timeline(spark, run, spec, rows(windows)),
+    }
+
+
+def _timeline(
+    spark: SparkSession, run: Run, spec: dict[str, Any], windows: list[dict[str, Any]]
+) -> dict[str, Any] | None:
+    """The first round in which every mode's fault counts: latency from shortly before it to shortly after."""
+    faults = [w for w in windows if w["part"] == FAULT]
+    whole = [
+        r for r in sorted({w["pair"] for w in faults}) if sum(w["pair"] == r for w in faults) == len(spec["modes"])
+    ]
+    if not whole:
+        return None
+    before, after = int(_AROUND_BEFORE_S * 1e9), int(spec["fault"]["recover"] * 1e9)
+    chosen = [
+        (run.id, w["producer"], w["role"], w["begin_ns"] - before, w["end_ns"] + after, w["begin_ns"])
+        for w in faults
+        if w["pair"] == whole[0]
+    ]
+    schema = "run string, producer string, role string, from_ns long, until_ns long, origin_ns long"
+    found = benchmark.around(run.acks, spark.createDataFrame(chosen, schema), _AROUND_BUCKET_NS)
+    return {
+        "round": whole[0],
+        "bucket_s": _AROUND_BUCKET_NS / 1e9,
+        "fault_s": max((w["end_ns"] - w["begin_ns"]) / 1e9 for w in faults if w["pair"] == whole[0]),
+        "points": rows(found.drop("run").orderBy("role", "bucket")),
+    }

@@ -1,0 +1,124 @@
+"""Which goals a benchmark run answers, and how: the table of goals from the run's own numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spark_analysis.report.benchmark.goals import GOALS, judged
+from spark_analysis.report.benchmark.rounds import Rounds, noise_of
+from spark_analysis.statistics import stats
+
+QUIET, FAULT = "quiet", "fault"
+_NEAR = (1.6, 2.6)
+_FAR = (16.0, 24.0)
+
+
+def goals(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
+    """Rows of the goals that this kind of workload is about."""
+    fault = data["workload"]["fault"]
+    if data.get("knee"):
+        return _throughput(data)
+    if data["workload"].get("stalls"):
+        stalled = measured.ratio(("candidate", QUIET), ("baseline", QUIET), 999)
+        return [judged(GOALS["P6", 999], stalled, note="" if stalled else _TOO_FEW)]
+    if data.get("end_to_end"):
+        ratios = {(r["role"], r["per_thousand"]): r for r in data["end_to_end"]["ratios"]}
+        return [judged(GOALS["P8", q], ratios.get(("candidate", q)), note=_NO_GAIN) for q in (500, 990)]
+    if fault is None:
+        new = next(m for m in data["modes"] if m["role"] == "candidate")
+        early = new["acks"] in ("min.insync.replicas", "-2")
+        return [*_stock(data, measured), *([*_distances(data, measured), *_ideal(data)] if early else [])]
+    return _paused(data, measured) if fault["how"] == "pause" else _killed(data)
+
+
+def _throughput(data: dict[str, Any]) -> list[dict[str, Any]]:
+    if not any(m["role"] == "stock" for m in data["modes"]):
+        return []
+    short = [row["mode"] for row in data["knee"]["capacity"] if row["ended"] < row["rounds"]]
+    note = f"{', '.join(short)} had more to give than the highest rate" if short else ""
+    noise = noise_of(data["knee"]["ratios"].get("control"))
+    return [against_stock("throughput", data["knee"]["over_stock"], noise, note)]
+
+
+_TOO_FEW = "p99.9 needs 100,000 records on either side"
+_NO_GAIN = "a consumer is given a record when all in-sync replicas have it: no gain is claimed"
+
+
+def _stock(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
+    if not any(m["role"] == "stock" for m in data["modes"]):
+        return []
+    band = {row["per_thousand"]: row["factor"] for row in data["noise"]}
+    sides = ("baseline", QUIET), ("stock", QUIET)
+    return [against_stock(q, measured.ratio(*sides, q), band.get(q, 1.0)) for q in (500, 990)]
+
+
+def against_stock(of: int | str, found: dict[str, Any] | None, noise: float, note: str = "") -> dict[str, Any]:
+    """The row of a part of P0. Where acks=all differs from itself by more than the floor, nothing is shown."""
+    goal = GOALS["P0", of]
+    margin = 1 / goal.floor if goal.at_least else goal.floor
+    row = judged(goal, found, note="; ".join(filter(None, [note, _no_regression(found, margin)])))
+    if noise > margin and row["verdict"] != stats.NOT_ENOUGH:
+        row["verdict"] = f"not shown: acks=all differs from itself by a factor of {noise:.2f}, more than the floor"
+    return row
+
+
+def _no_regression(found: dict[str, Any] | None, margin: float) -> str:
+    """What two one-sided tests against the floor say; nothing without a ratio of every round."""
+    told = stats.equivalence(found["by_round"], margin) if found else None
+    if told is None:
+        return ""
+    return f"equal within a factor of {margin:.4g}: {'shown' if told.shown else 'not shown'}, p = {told.p:.2g}"
+
+
+def _distances(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
+    new, old, least = ("candidate", QUIET), ("baseline", QUIET), ("least", QUIET)
+    distances = sorted(data["rtt_ms"].values())
+    found = {q: measured.ratio(new, old, q) for q in (500, 990)}
+    equal = bool(distances) and all(_NEAR[0] <= d <= _NEAR[1] for d in distances)
+    unequal = bool(distances) and _NEAR[0] <= distances[0] <= _NEAR[1] and _FAR[0] <= distances[-1] <= _FAR[1]
+    if unequal:
+        share = measured.share_removed(new, old, least, 500)
+        return [*(judged(GOALS["P2", q], found[q]) for q in (500, 990)), judged(GOALS["P2", "share"], share)]
+    why = "" if equal else "the racks are not 2 ms apart but as near as the machine makes them"
+    return [judged(GOALS["P1", q], found[q], why_not=why) for q in (500, 990)]
+
+
+def _ideal(data: dict[str, Any]) -> list[dict[str, Any]]:
+    modes = data["oracle"]["modes"] if data["oracle"] else []
+    mode = next((m for m in modes if m["role"] == "candidate"), None)
+    if mode is None:
+        why = "the fetches of the followers were not logged" if not modes else "the candidate waits for nobody"
+        return [judged(GOALS["P3", q], None, why_not=why) for q in (500, 990)]
+    by_quantile = {row["per_thousand"]: row["ratio"] for row in mode["quantiles"]}
+    return [judged(GOALS["P3", q], by_quantile[q], note=_ANSWER) for q in (500, 990)]
+
+
+_ANSWER = "the way of the answer back to the client is in the numerator only"
+
+
+def _paused(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
+    broken, whole = ("candidate", FAULT), ("candidate", QUIET)
+    goal, note = GOALS["P4", 999], ""
+    found = measured.ratio(broken, whole, 999)
+    if found is None:
+        deepest = next((q for q in (990, 900, 500) if measured.ratio(broken, whole, q) is not None), None)
+        shown = None if deepest is None else measured.ratio(broken, whole, deepest)
+        note = _TOO_FEW
+        if shown is not None and deepest is not None:
+            note += f"; p{deepest / 10:g} is shown instead"
+            found = {**shown, "low": None, "high": None}
+    first = judged(goal, found, note=note)
+    return [first, judged(GOALS["P4", "max"], data["fault"]["max_ratio"], note=_lost(data))]
+
+
+def _killed(data: dict[str, Any]) -> list[dict[str, Any]]:
+    if data["workload"]["fault"]["target"].removeprefix("rack:") in data["workload"]["topic"]["leaders"]:
+        return []  # new leaders take the same time, whatever an answer waits for
+    return [judged(GOALS["P5", "gap"], data["fault"]["silence_ratio"], note=_lost(data))]
+
+
+def _lost(data: dict[str, Any]) -> str:
+    """Says so where the candidate left records without an acknowledgement: its maxima then say too little."""
+    bad = [r for r in data["outcomes"] if (r["role"], r["part"]) == ("candidate", FAULT) and r["outcome"] != "OK"]
+    number = sum(r["records"] for r in bad)
+    return f"{number} records of the candidate were not acknowledged" if number else ""

@@ -1,0 +1,1 @@
+"""Plain numbers about counts, rounds and blocks; no Spark in the functions."""

@@ -1,0 +1,87 @@
+"""Numbers of records by value, as one aggregation gave them: everything else about latency is arithmetic on them.
+
+A value is a microsecond, or the middle of a bucket of 2**-8 of its size (transforms/bench.py) where there are too many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from spark_analysis.transforms.benchmark import BITS
+from spark_analysis.transforms.latency import MIN_EXCEEDANCES, QUANTILES
+
+Values = NDArray[np.float64]
+VALUE, RECORDS = "value", "records"
+
+
+def carried(n: int, per_thousand: float) -> bool:
+    """Whether a sample of n has records enough beyond a quantile. Whole numbers: a quantile has one decimal at most."""
+    return n * round((1000 - per_thousand) * 10) >= MIN_EXCEEDANCES * 10_000
+
+
+def quantile(values: Values, times: Values, per_thousand: Sequence[float]) -> list[float]:
+    """Quantiles (linear between ranks, as numpy's default) of sorted values, each there so many times."""
+    upto = np.cumsum(times)
+    rank = np.asarray(per_thousand, dtype=np.float64) / 1000 * (upto[-1] - 1)
+    below, above = (values[np.searchsorted(upto, edge, side="right")] for edge in (np.floor(rank), np.ceil(rank)))
+    return [float(v) for v in below + (above - below) * (rank - np.floor(rank))]
+
+
+def groups(counts: pa.Table, by: Sequence[str]) -> Iterator[tuple[dict[str, Any], Values, Values]]:
+    """Each group with its sorted values and how often each is there."""
+    if not counts.num_rows:
+        return
+    whole = counts.group_by([*by, VALUE]).aggregate([(RECORDS, "sum")])
+    whole = whole.sort_by([(name, "ascending") for name in (*by, VALUE)])
+    sizes = whole.group_by(list(by), use_threads=False).aggregate([(VALUE, "count")])
+    values = whole[VALUE].to_numpy().astype(np.float64)
+    times = whole[f"{RECORDS}_sum"].to_numpy().astype(np.float64)
+    begin = 0
+    for key in sizes.to_pylist():
+        end = begin + key.pop(f"{VALUE}_count")
+        yield key, values[begin:end], times[begin:end]
+        begin = end
+
+
+def bucketed(counts: pa.Table) -> pa.Table:
+    """The same with values in buckets, as transforms/bench.py makes them."""
+    values = counts[VALUE].to_numpy().astype(np.float64)
+    width = 2.0 ** np.maximum(np.floor(np.log2(np.maximum(values, 1))) - BITS, 0)
+    return counts.set_column(
+        counts.column_names.index(VALUE), VALUE, pa.array(np.floor(values / width) * width + (width - 1) / 2)
+    )
+
+
+def quantiles(counts: pa.Table, by: Sequence[str], per_thousand: Sequence[float] = QUANTILES) -> list[dict[str, Any]]:
+    """One row per group and quantile; ``value_us`` is None where the sample does not carry it."""
+    out = []
+    for key, values, times in groups(counts, by):
+        n = int(times.sum())
+        for q, found in zip(per_thousand, quantile(values, times, per_thousand), strict=True):
+            out.append({**key, "per_thousand": q, "n": n, "value_us": found if carried(n, q) else None})
+    return out
+
+
+def send_lags(lags: pa.Table) -> list[dict[str, Any]]:
+    """block, part, records, lag_p99_us: how late the load client was, over all records that were tried; and by how
+    much its median grew from the first quarter of the part to the last (then it sends later and later than it should),
+    None where quarters were not told apart.
+    """
+    place = ["block", "part"]
+    medians: dict[tuple[Any, ...], dict[int, float]] = {}
+    if "quarter" in lags.column_names:
+        for key, values, times in groups(lags, [*place, "quarter"]):
+            quarters = medians.setdefault((key["block"], key["part"]), {})
+            quarters[key["quarter"]] = quantile(values, times, [500])[0]
+    out = []
+    for key, values, times in groups(lags, place):
+        of_quarter = medians.get((key["block"], key["part"]), {})
+        grew = of_quarter[3] - of_quarter[0] if {0, 3} <= set(of_quarter) else None
+        p99 = quantile(values, times, [990])[0]
+        out.append({**key, "records": int(times.sum()), "lag_p99_us": p99, "lag_grew_us": grew})
+    return out

@@ -1,0 +1,94 @@
+"""The same benchmark on several clusters: one ratio a life, an interval over lives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spark_analysis.report.benchmark import trials
+from spark_analysis.report.benchmark.goals import FLOOR_MET, GOAL_MET, GOALS, NOT_HERE
+from spark_analysis.statistics.stats import NOT_ENOUGH
+
+P50 = GOALS["P0", 500].what
+MODES = [{"role": "baseline", "label": "acks=all"}, {"role": "candidate", "label": "acks=-2"}]
+
+
+def life(number: int, ratio: float | None, again: float = 1.01, **spec: Any) -> dict[str, Any]:
+    """What of a run's part is looked at: a goal with its ratio, and how much acks=all differs from itself."""
+    goal = {"id": "P0", "what": P50, "estimate": ratio, "verdict": NOT_ENOUGH}
+    noise = {"role": "control", "part": "quiet", "per_thousand": 500, "estimate": again}
+    return {
+        "run_id": f"r{number}",
+        "name": "bench-x",
+        "versions": {"rackspan": "1"},
+        "patches": ["a.patch"],
+        "spec": {"workload": {"name": "x", "modes": MODES}, "backend": "local", "rtt_ms": {"b": number}, **spec},
+        "bench": {"goals": [goal], "ratios": [noise]},
+    }
+
+
+def test_a_ratio_of_each_life_and_an_interval_over_lives() -> None:
+    seen = [1.0, 1.01, 0.99, 1.02, 1.0, 1.01]
+    (found,) = trials.over_lives([life(n, ratio) for n, ratio in enumerate(seen)])
+    assert (found["name"], found["runs"]) == ("bench-x", [f"r{n}" for n in range(6)])
+    (row,) = found["goals"]
+    assert (row["by_life"], row["rounds"], row["verdict"]) == (seen, 6, GOAL_MET)
+    assert [row[name] for name in ("estimate", "low", "high")] == pytest.approx([1.005, 0.99, 1.02], rel=1e-4)
+    assert row["note"].startswith("equal within a factor of 1.05: shown")
+    (told,) = found["findings"]
+    assert told.startswith(
+        "bench-x, 6 lives: P0 p50, patched / stock, acks=all: 1.005, 95 % interval 0.990 to 1.020: meets"
+    )
+
+
+def test_lives_that_differ_widen_the_interval() -> None:
+    (found,) = trials.over_lives([life(n, 0.9 + n * 0.03) for n in range(6)])
+    assert found["goals"][0]["high"] == pytest.approx(1.05) and found["goals"][0]["verdict"] == FLOOR_MET
+
+
+def test_noise_over_lives_beyond_the_floor_shows_nothing() -> None:
+    (found,) = trials.over_lives([life(n, 1.0 + n / 1000, again=1.06 + n / 1000) for n in range(6)])
+    assert found["goals"][0]["verdict"] == (
+        "not shown: acks=all differs from itself by a factor of 1.06, more than the floor"
+    )
+
+
+def test_throughput_is_judged_beside_its_own_noise() -> None:
+    def runs(again: float) -> list[dict[str, Any]]:
+        made = [life(n, None) for n in range(6)]
+        for n, run in enumerate(made):
+            goal = {"id": "P0", "what": GOALS["P0", "throughput"].what, "estimate": 1 - n / 1000, "verdict": NOT_ENOUGH}
+            run["bench"] |= {"goals": [goal], "knee": {"ratios": {"control": {"estimate": again + n / 1000}}}}
+        return made
+
+    (quiet,), (loud,) = (trials.over_lives(runs(again))[0]["goals"] for again in (0.99, 0.9))
+    assert quiet["verdict"] == GOAL_MET and quiet["note"].startswith("equal within a factor of 1.053: shown")
+    assert loud["verdict"] == "not shown: acks=all differs from itself by a factor of 1.11, more than the floor"
+
+
+def test_what_no_run_could_answer_is_not_answered_by_many() -> None:
+    runs = [life(n, 1.0) for n in range(6)]
+    for run in runs:
+        run["bench"]["goals"].append(
+            {"id": "P1", "what": GOALS["P1", 500].what, "estimate": 0.5, "verdict": f"{NOT_HERE}: no delays"}
+        )
+    (found,) = trials.over_lives(runs)
+    assert [row["id"] for row in found["goals"]] == ["P0"]
+
+
+def test_few_lives_are_not_enough_and_one_without_a_ratio_does_not_count() -> None:
+    (found,) = trials.over_lives([life(n, None if n == 3 else 1.0) for n in range(6)])
+    (nothing,) = trials.over_lives([life(n, None) for n in range(2)])
+    assert nothing["findings"] == ["bench-x, 2 lives: none of its goals was measured."]
+    assert found["goals"][0]["verdict"] == NOT_ENOUGH and len(found["goals"][0]["by_life"]) == 5
+
+
+def test_only_runs_of_the_same_benchmark_are_lives() -> None:
+    other = [
+        life(1, 1.0, workload={"name": "y", "modes": MODES}),
+        life(2, 1.0, backend="netns"),
+        {**life(3, 1.0), "versions": {}},
+    ]
+    outage = {**life(4, 1.0), "bench": None}
+    assert trials.over_lives([life(0, 1.0), *other, outage]) == []

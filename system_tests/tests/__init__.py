@@ -1,0 +1,1 @@
+"""Tests of what system tests share; no cluster."""

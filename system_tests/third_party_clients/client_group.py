@@ -1,0 +1,172 @@
+"""All clients side by side on one cluster: a topic and a producer each for every scene, and readers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from harness.common.errors import RackspanError
+from harness.common.paths import project_root
+from harness.common.wait import Pending, WaitTimeout, wait_for
+from harness.ducktape_support.client_service import ClientProducer
+from harness.ducktape_support.kafka_service import KafkaRacks
+from harness.ducktape_support.load_service import JVM, Acks, LoadService, Row
+from harness.load.command import Produce, Read, java_command, load_jar
+from harness.load.process import LoadProcess
+from harness.load.records import read_reads
+from harness.recording.metrics import total
+from harness.third_party_clients.registry import ROSTER, Client
+from system_tests.lib.base import RackTest
+from system_tests.third_party_clients.outcomes import Told, Verdict, left_out
+
+REFUSALS = "kafka_server_BrokerTopicMetrics_FailedProduceRequestsPerSec_total"
+LASTING_S = 600  # no producer ends before it is told to
+AT_ONCE = 4  # programs started at a time: more only wait for the processor
+
+Producers = Mapping[str, LoadService | ClientProducer]
+
+
+class Crew:
+    """The clients of the roster that this machine can run."""
+
+    def __init__(self, test: RackTest, kafka: KafkaRacks) -> None:
+        self.verdicts = {c.key: Verdict(c.key, c.title, hindrance=c.hindrance) for c in ROSTER}
+        self.clients = [c for c in ROSTER if not self.verdicts[c.key].hindrance]
+        self._test = test
+        self._kafka = kafka
+
+    def topics(self, scene: str) -> dict[str, str]:
+        """The topic of each client in a scene."""
+        return {c.key: f"{scene}-{c.key}" for c in self.clients}
+
+    def create(self, scene: str, assignment: Sequence[Sequence[int]], **settings: object) -> None:
+        """Makes the scene's topics."""
+        topics = self._test.topics(self._kafka)
+        for topic in self.topics(scene).values():
+            topics.create(topic, assignment, **settings)
+
+    def produce(
+        self, scene: str, partitions: int, limit_s: float, rate: float, records: int = 0, *, remedied: bool = False
+    ) -> Producers:
+        """A producer for each client, started; `limit_s` is how long the client may try for one record. `remedied` are
+        those that have a defect where they give records up.
+        """
+        made: dict[str, LoadService | ClientProducer] = {}
+        for client, topic in zip(self.clients, self.topics(scene).values(), strict=True):
+            options = client.remedy_options if remedied else {}
+            made[client.key] = self._producer(
+                client, topic, partitions, limit_s, rate, records or int(rate * LASTING_S), options
+            )
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(_start, made.values()))
+        for key, producer in made.items():
+            line = producer.process.wait_line("started", 1)
+            self.verdicts[key].version = str(line.get("version") or line["client_version"])
+            self.verdicts[key].idempotent |= bool(line["idempotence"])
+        return made
+
+    def _producer(
+        self,
+        client: Client,
+        topic: str,
+        partitions: int,
+        limit_s: float,
+        rate: float,
+        records: int,
+        options: Mapping[str, str],
+    ) -> LoadService | ClientProducer:
+        context, run, limit_ms = self._test.test_context, self._test.run, int(limit_s * 1000)
+        if client.language != "Java":
+            spread = ",".join(map(str, range(partitions)))
+            return ClientProducer(
+                context, client, topic, self._kafka.bootstrap, topic, run,
+                partitions=spread, rate=rate, records=records, delivery_timeout_ms=limit_ms, **options,
+            )  # fmt: skip
+        produce = Produce(
+            topic, self._kafka.bootstrap, topic, Path(), rate=rate, duration=records / rate,
+            delivery_timeout_ms=limit_ms, close_seconds=limit_s + 20, properties={"max.block.ms": "60000"},
+        )  # fmt: skip
+        return LoadService(context, client.distribution, produce, run)
+
+    def settle(self, label: str, producers: Producers, settled: Callable[[str, Acks], bool], seconds: float) -> None:
+        """Waits until it holds for each; those for which it never does are left to the judge."""
+
+        def probe() -> bool | Pending:
+            late = {key: p.records().counts for key, p in producers.items() if not settled(key, p.records())}
+            return Pending(f"not yet: {late}") if late else True
+
+        try:
+            wait_for(label, probe, seconds, every=0.3)
+        except WaitTimeout as e:
+            self._test.logger.warning("%s", e)
+
+    def refusals(self, scene: str) -> dict[str, int]:
+        """How many appends the running brokers refused, by client."""
+        samples = wait_for("the brokers' metrics", self._kafka.samples, 60)  # a busy broker may not tell them in time
+        return {key: int(total(samples, REFUSALS, topic=topic)) for key, topic in self.topics(scene).items()}
+
+    def finish(self, scene: str, producers: Producers, seconds: float, *, stop: bool = True) -> dict[str, Told]:
+        """Lets all producers end, or waits for their own end; what they were told."""
+        with ThreadPoolExecutor(len(ROSTER)) as pool:
+            ended = dict(zip(producers, pool.map(lambda p: _end(p, seconds, stop), producers.values()), strict=True))
+        refused = self.refusals(scene)
+        return {key: Told(producers[key].records(), why, refused[key]) for key, why in ended.items()}
+
+    def read(self, scene: str, wanted: Mapping[str, int]) -> dict[str, tuple[str, dict[str, Any], list[Row]]]:
+        """Each client reads its topic of a scene: how it ended, the metadata it got, the records."""
+
+        folder = Path(mkdtemp(prefix="readers-", dir=self._test.folder))  # a second attempt has the same folder
+
+        def one(client: Client) -> tuple[str, dict[str, Any], list[Row]]:
+            return self._read(client, self.topics(scene)[client.key], wanted[client.key], folder)
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            return dict(zip((c.key for c in self.clients), pool.map(one, self.clients), strict=True))
+
+    def _read(self, client: Client, topic: str, records: int, folder: Path) -> tuple[str, dict[str, Any], list[Row]]:
+        out = folder / f"{client.key}.bin"
+        if client.language == "Java":
+            args = Read(self._kafka.bootstrap, topic, out).args()
+            command = java_command(load_jar(), client.distribution.home / "libs", args, jvm=JVM)
+        else:
+            options = ("--bootstrap", self._kafka.bootstrap, "--topic", topic, "--records", str(records))
+            command = [*("read" if word == "VERB" else word for word in client.command), *options]
+        ended = ""
+        with LoadProcess(command, folder / f"{client.key}.log", cwd=project_root()) as process:
+            try:
+                process.finish(120)
+            except RackspanError as e:
+                ended = e.brief
+        lines = list(process.lines)
+        metadata = next((line for line in lines if line.get("event") == "metadata"), {})
+        if client.language != "Java":
+            return ended, metadata, [line for line in lines if line.get("event") == "read"]
+        return ended, metadata, read_reads(out).to_pylist() if out.exists() else []
+
+    def judged(self) -> list[Verdict]:
+        """All verdicts; where nothing may be left out, a client that could not be run is a complaint."""
+        if os.environ.get("CI"):
+            left_out(self.verdicts.values())
+        return list(self.verdicts.values())
+
+
+def _start(producer: LoadService | ClientProducer) -> None:
+    producer.start()
+    producer.process.wait_line("started", 90)
+
+
+def _end(producer: LoadService | ClientProducer, seconds: float, stop: bool) -> str:
+    try:
+        (producer.end if stop else producer.finish)(seconds)
+    except RackspanError as e:
+        return e.brief
+    return ""
+
+
+def complaints(verdicts: Iterable[Verdict]) -> str:
+    """All complaints in words, by client."""
+    return "; ".join(f"{v.title}: {c}" for v in verdicts for c in v.complaints)
