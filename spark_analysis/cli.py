@@ -28,13 +28,19 @@ def main(argv: list[str] | None = None) -> int:
     report.add_argument("--out", required=True, type=Path, help="folder for report.html, report.json and tables/")
     report.add_argument("--cache", default=None, type=Path, help="what was computed of runs before; default: OUT/cache")
     report.add_argument("--master", default=None, help="Spark master; default: what spark-submit chose, else local[*]")
-    judge = verbs.add_parser("check", help="what became of every acknowledged record; exit code 1 if anything is wrong")
-    judge.add_argument("runs", nargs="*", type=Path, metavar="RUN", help="run folder; without any: one a line on stdin")
-    judge.add_argument("--out", required=True, type=Path, help="folder for check.json and check.html")
-    judge.add_argument(
-        "--min-racks", type=int, default=None, help="judge by this span, not by what the topics asked for"
+    evaluate = verbs.add_parser(
+        "check", help="what became of every acknowledged record; exit code 1 if anything is wrong"
     )
-    judge.add_argument("--master", default=None, help="Spark master; default: what spark-submit chose, else local[*]")
+    evaluate.add_argument(
+        "runs", nargs="*", type=Path, metavar="RUN", help="run folder; without any: one a line on stdin"
+    )
+    evaluate.add_argument("--out", required=True, type=Path, help="folder for check.json and check.html")
+    evaluate.add_argument(
+        "--min-racks", type=int, default=None, help="evaluate by this span, not by what the topics requested"
+    )
+    evaluate.add_argument(
+        "--master", default=None, help="Spark master; default: what spark-submit chose, else local[*]"
+    )
     kept = verbs.add_parser(
         "lost", help="acknowledged records against what a cluster still has; exit code 1 if any is lost"
     )
@@ -56,32 +62,32 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def write_report(paths: list[Path], out: Path, master: str | None = None, cache: Path | None = None) -> Path:
-    """Writes the report of the runs into ``out`` and returns the page's path; a bad folder is told and left out."""
+    """Writes the report of the runs into ``out`` and returns the page's path; a bad folder is reported and skipped."""
     started = time.monotonic()
 
-    def tell(text: str) -> None:
+    def report(text: str) -> None:
         print(f"[{time.monotonic() - started:5.1f} s] {text}", file=sys.stderr, flush=True)
 
-    done = analyse(paths, Cache(cache or out / "cache", tell), master, tell)
+    done = analyse(paths, Cache(cache or out / "cache", report), master, report)
     if not done.entries:
         raise AnalysisError(
             "no report made",
-            seen=f"none of {len(paths)} folder{'' if len(paths) == 1 else 's'} could be read",
+            observed=f"none of {len(paths)} folder{'' if len(paths) == 1 else 's'} could be read",
             do="see the lines above; give folders made by a run",
             code=FAILED,
         )
     document = plain(build([entry.part for entry in done.entries], done.skipped, done.work))
     out.mkdir(parents=True, exist_ok=True)
     number = write_tables(done.entries, out / "tables")
-    tell(f"{number} tables; computed {len(done.work['computed'])} runs, knew {len(done.work['reused'])}")
+    report(f"{number} tables; computed {len(done.work['computed'])} runs, knew {len(done.work['reused'])}")
     _write_aside(out / "report.json", json.dumps(document, indent=1) + "\n")
-    tell("drawing")
+    report("drawing")
     (out / "pictures").mkdir(exist_ok=True)
     for name, svg in pictures(document).items():
         _write_aside(out / "pictures" / name, svg)
     _write_aside(out / "report.md", summary(document))
     _write_aside(out / "report.html", page(document))
-    tell("done")
+    report("done")
     return out / "report.html"
 
 

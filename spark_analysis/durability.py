@@ -37,5 +37,5 @@ def from_cluster(spark: SparkSession, run: Run, bootstrap: str) -> Run:
         notes.append({"t_ns": 0, "mono_ns": 0, "kind": "note", "name": "read-back", "state": "point", "data": data})
     others = [e for e in run.events if (e["kind"], e["name"]) != ("note", "read-back")]
     read = reduce(DataFrame.unionByName, frames).withColumn("run", F.lit(run.id))
-    # Read once, not once a question: the cluster may change, and it is asked over the network.
+    # Read once, not once a question: the cluster may change, and it is requested over the network.
     return replace(run, folder=replace(run.folder, events=[*others, *notes]), reads=read.cache())

@@ -6,8 +6,8 @@ OK, FAILED, USAGE, ENVIRONMENT, DEFECT = 0, 1, 2, 4, 5
 
 
 class AnalysisError(Exception):
-    """What failed, what was seen, what to do."""
+    """What failed, what was observed, what to do."""
 
-    def __init__(self, what: str, *, seen: str, do: str, code: int = FAILED) -> None:
-        super().__init__(f"{what}\n  seen: {seen}\n  do:   {do}")
-        self.what, self.seen, self.do, self.code = what, seen, do, code
+    def __init__(self, what: str, *, observed: str, do: str, code: int = FAILED) -> None:
+        super().__init__(f"{what}\n  observed: {observed}\n  do:       {do}")
+        self.what, self.observed, self.do, self.code = what, observed, do, code

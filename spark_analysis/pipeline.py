@@ -22,7 +22,7 @@ from spark_analysis.session import session
 
 @dataclass(frozen=True)
 class Done:
-    """Entries in the order asked for, what was left out, and what it took."""
+    """Entries in the order requested, what was skipped, and what it took."""
 
     entries: list[Entry]
     skipped: list[AnalysisError]
@@ -32,32 +32,32 @@ class Done:
 class _Spark:
     """A session as soon as somebody needs one: starting it takes longer than all else when everything is known."""
 
-    def __init__(self, master: str | None, input_bytes: int, tell: Callable[[str], None]) -> None:
-        self._asked, self._tell = (master, input_bytes), tell
+    def __init__(self, master: str | None, input_bytes: int, report: Callable[[str], None]) -> None:
+        self._requested, self._report_step = (master, input_bytes), report
 
     @cached_property
     def session(self) -> SparkSession:
-        self._tell("starting Spark")
-        return session(*self._asked)
+        self._report_step("starting Spark")
+        return session(*self._requested)
 
 
-def analyse(paths: Sequence[Path], cache: Cache, master: str | None, tell: Callable[[str], None]) -> Done:
-    """Reads, reuses or computes every folder; one that does not fit is told and left out."""
+def analyse(paths: Sequence[Path], cache: Cache, master: str | None, report: Callable[[str], None]) -> Done:
+    """Reads, reuses or computes every folder; one that does not fit is reported and skipped."""
     folders, skipped = read_folders(paths)
     for error in skipped:
-        tell(f"left out: {error}")
+        report(f"skipped: {error}")
     known = {folder.id: cache.find(folder) for folder in folders}
     fresh = [folder for folder in folders if known[folder.id] is None]
-    spark = _Spark(master, sum(folder.bytes for folder in fresh), tell)
+    spark = _Spark(master, sum(folder.bytes for folder in fresh), report)
     entries, computed = [], []
     for folder in folders:
         entry = known[folder.id]
         if entry is None:
             try:
-                entry = _compute(spark.session, folder, cache, tell)
+                entry = _compute(spark.session, folder, cache, report)
             except AnalysisError as e:
                 skipped.append(e)
-                tell(f"left out: {e}")
+                report(f"skipped: {e}")
                 continue
             computed.append(folder)
         entries.append(entry)
@@ -69,8 +69,8 @@ def analyse(paths: Sequence[Path], cache: Cache, master: str | None, tell: Calla
     return Done(entries, skipped, work)
 
 
-def _compute(spark: SparkSession, folder: Folder, cache: Cache, tell: Callable[[str], None]) -> Entry:
-    tell(f"computing {folder.id}")
+def _compute(spark: SparkSession, folder: Folder, cache: Cache, report: Callable[[str], None]) -> Entry:
+    report(f"computing {folder.id}")
     part, tables = part_of(spark, folder)
     try:
         return cache.keep(folder, plain(part), tables)

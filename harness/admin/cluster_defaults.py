@@ -35,7 +35,7 @@ def set_default(brokers: Sequence[str], name: str, value: str | None) -> None:
     with _client(brokers) as admin:
         answer = admin.alter_configs([_resource({name: change})], raise_on_unknown=False, incremental=True)
     if answer["broker"][""] != "OK":
-        raise RackspanError(f"cannot set {name} of all brokers", seen=answer["broker"][""], do="give another value")
+        raise RackspanError(f"cannot set {name} of all brokers", observed=answer["broker"][""], do="give another value")
 
 
 def _resource(configs: dict[str, tuple[str, str | None]]) -> ConfigResource:

@@ -23,7 +23,7 @@ def places(cluster: KafkaCluster, topic: str) -> dict[int, list[int]]:
     if not found:
         known = sorted({p.topic for p in cluster.view().partitions})
         raise RackspanError(
-            f"there is no topic {topic!r}", seen=f"topics: {', '.join(known) or 'none'}", do="name one of them"
+            f"there is no topic {topic!r}", observed=f"topics: {', '.join(known) or 'none'}", do="name one of them"
         )
     return found
 
@@ -31,13 +31,13 @@ def places(cluster: KafkaCluster, topic: str) -> dict[int, list[int]]:
 def reassign(cluster: KafkaCluster, topic: str, wanted: Places, seconds: float = SECONDS) -> None:
     """Gives partitions these replicas and waits until all have them, in sync. Raises RackspanError."""
     with _client(cluster) as admin:
-        asked = {TopicPartition(topic, p): list(ids) for p, ids in wanted.items()}
-        refused = {tp: e for tp, e in admin.alter_partition_reassignments(asked).items() if e is not None}
+        requested = {TopicPartition(topic, p): list(ids) for p, ids in wanted.items()}
+        refused = {tp: e for tp, e in admin.alter_partition_reassignments(requested).items() if e is not None}
     if refused:
         where, error = next(iter(refused.items()))
         raise RackspanError(
-            f"cannot move replicas of {topic}-{where.partition} to brokers {', '.join(map(str, asked[where]))}",
-            seen=getattr(error, "__name__", str(error)),
+            f"cannot move replicas of {topic}-{where.partition} to brokers {', '.join(map(str, requested[where]))}",
+            observed=getattr(error, "__name__", str(error)),
             do="name brokers that run, each once",
         )
 

@@ -62,12 +62,12 @@ class Topics:
     def set(self, topic: str, name: str, value: object) -> None:
         """Sets one setting of a topic. Raises KafkaException with the cluster's own words."""
         self._alter(ConfigResource(ResourceType.TOPIC, topic), name, str(value))
-        self._told(topic, name, value)
+        self._reported(topic, name, value)
 
     def unset(self, topic: str, name: str) -> None:
         """Takes a topic's own value of a setting away. Raises KafkaException."""
         self._alter(ConfigResource(ResourceType.TOPIC, topic), name, None)
-        self._told(topic, name, None)
+        self._reported(topic, name, None)
 
     def own(self, topic: str, name: str) -> str | None:
         """The topic's own value of a setting, None if it has none. Raises KafkaException, KeyError."""
@@ -75,7 +75,7 @@ class Topics:
         source: object = found.source  # a number, whatever the library says of it
         return found.value if source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value else None
 
-    def _told(self, topic: str, name: str, value: object) -> None:
+    def _reported(self, topic: str, name: str, value: object) -> None:
         if self._run is not None:
             self._run.event("config", name, "point", {"topic": topic, "to": None if value is None else _number(value)})
 
@@ -84,7 +84,7 @@ class Topics:
         self._alter(ConfigResource(ResourceType.BROKER, str(broker)), name, str(value))
 
     def config(self, topic: str) -> Mapping[str, ConfigEntry]:
-        """The settings of a topic in force, with their synonyms; a broker that does not know it yet is asked again.
+        """The settings of a topic in force, with their synonyms; a broker that does not know it yet is requested again.
 
         Raises WaitTimeout.
         """
@@ -111,7 +111,7 @@ class Topics:
         return min(len(p.isrs) for p in found.partitions.values())
 
     def _client(self) -> AdminClient:
-        # A new one each time: a client goes on asking the broker that was its "controller" when that broker is down.
+        # A new one each time: a client continues asking the broker that was its "controller" when that broker is down.
         return AdminClient({"bootstrap.servers": self._bootstrap, "log_level": 0})
 
     def _alter(self, resource: ConfigResource, name: str, value: str | None) -> None:

@@ -1,6 +1,6 @@
 """The small interface between a cluster and the machines it runs on.
 
-A host runs shell scripts and holds files; everything else is written in terms of these two, so that a back end over
+A host runs shell scripts and holds files; everything else is written in terms of these two, so that a backend over
 ssh,
 containers or network namespaces (or a ducktape account) has few methods to supply.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Capability(StrEnum):
-    """What a back end can do to its hosts beyond starting and ending processes."""
+    """What a backend can do to its hosts beyond starting and ending processes."""
 
     DELAY = "delay"  # add latency between racks
     CUT = "cut"  # make a rack unreachable while it runs
@@ -83,7 +83,7 @@ class Host(ABC):
 
     @abstractmethod
     def write(self, path: str, text: str) -> None:
-        """Writes a text file whole or not at all (aside, then renamed), making its folder."""
+        """Writes a text file complete or not at all (aside, then renamed), making its folder."""
 
     @abstractmethod
     def fetch(self, path: str, local: str) -> None:
@@ -106,7 +106,7 @@ class Host(ABC):
         if done.code != 0:
             raise RackspanError(
                 f"`{shlex.join(command)[:200]}` failed on {self.name}",
-                seen=f"exit code {done.code}: {last_lines(done.err or done.out)}",
+                observed=f"exit code {done.code}: {last_lines(done.err or done.out)}",
                 do="run it by hand to see all of its output",
             )
         return done.out
@@ -141,7 +141,7 @@ class Host(ABC):
         """
         pid, out = shlex.quote(pid_file), shlex.quote(output)
         inner = (
-            # /proc tells the pid that the harness sees, also where the process has another one for itself
+            # /proc reports the pid that the harness sees, also where the process has another one for itself
             f'read -r stat < /proc/self/stat && set -- $stat && line="$1 ${{22}}" && '
             f'echo "$line" > {pid}.part && mv {pid}.part {pid} && '
             f'echo "$line" >&3 && exec 3>&- && exec {shlex.join(command)}'
@@ -156,7 +156,7 @@ class Host(ABC):
         if process is None:
             raise RackspanError(
                 f"cannot start {command[0]} on {self.name}",
-                seen=last_lines(done.err or self.read(output)) or "it wrote no pid file",
+                observed=last_lines(done.err or self.read(output)) or "it wrote no pid file",
                 do=f"read {output}",
             )
         return process
@@ -197,13 +197,13 @@ class Backend(ABC):
     @classmethod
     @abstractmethod
     def at(cls, folder: Path) -> Backend:
-        """The back end of the cluster in that folder."""
+        """The backend of the cluster in that folder."""
 
-    def prepare(self) -> None:  # noqa: B027  # not every back end needs rights
+    def prepare(self) -> None:  # noqa: B027  # not every backend needs rights
         """Gets this process the rights that it will need. Raises RackspanError (exit code 4)."""
 
     def bring_up(self, plan: Plan) -> None:
-        """Makes what the hosts need, if it is not there. Where the back end can, it ends with this process, however
+        """Makes what the hosts need, if it is not there. Where the backend can, it ends with this process, however
         that ends, unless it is let go.
         """
         self.enter()
@@ -215,7 +215,7 @@ class Backend(ABC):
         """The distribution as it lies on the host of a node."""
         return distribution
 
-    def stands(self) -> bool:
+    def is_up(self) -> bool:
         """Whether there is what `bring_up` makes."""
         return True
 
@@ -223,14 +223,14 @@ class Backend(ABC):
         """What is broken on purpose in the network of the hosts, in words."""
         return []
 
-    def let_go(self) -> None:  # noqa: B027  # not every back end can tie hosts to a process
+    def let_go(self) -> None:  # noqa: B027  # not every backend can tie hosts to a process
         """From now on the hosts outlive this process."""
 
     @abstractmethod
     def enter(self) -> None:
         """Lets this thread, and those that it starts later, reach the hosts' addresses. Raises RackspanError."""
 
-    def take_down(self) -> None:  # noqa: B027  # not every back end makes something
+    def take_down(self) -> None:  # noqa: B027  # not every backend makes something
         """Ends what `bring_up` made."""
 
     def links(self, plan: Plan) -> Links:
@@ -239,13 +239,13 @@ class Backend(ABC):
         raise NotImplementedError
 
     def require(self, *wanted: Capability) -> None:
-        """Raises RackspanError (exit code 4) if the back end lacks one of these."""
+        """Raises RackspanError (exit code 4) if the backend lacks one of these."""
         lacking = [c.value for c in wanted if c not in self.capabilities]
         if lacking:
             raise environment_error(
-                f"back end {self.name} cannot do this",
-                seen=f"it lacks: {', '.join(lacking)}; it has: {', '.join(sorted(self.capabilities)) or 'none'}",
-                do="bring the cluster up with the back end netns",
+                f"backend {self.name} cannot do this",
+                observed=f"it lacks: {', '.join(lacking)}; it has: {', '.join(sorted(self.capabilities)) or 'none'}",
+                do="bring the cluster up with the backend netns",
             )
 
 
@@ -262,7 +262,7 @@ def end_processes(marker: Path, backend: Backend) -> None:
         for host, process in left:
             host.signal(process, SIGKILL)
         empty = 0 if left else empty + 1
-        return empty == 2 or Pending(f"processes {', '.join(str(p.pid) for _, p in left) or 'not seen again'}")
+        return empty == 2 or Pending(f"processes {', '.join(str(p.pid) for _, p in left) or 'not observed again'}")
 
     wait_for(f"the processes of {marker.name} to end", gone, 30, every=0.05, do="see why they do not end in `ps`")
 
@@ -270,7 +270,7 @@ def end_processes(marker: Path, backend: Backend) -> None:
 def did_not_end(host: str, script: str, seconds: float) -> RackspanError:
     """A script that ran longer than it may."""
     return RackspanError(
-        f"a command on {host} did not end", seen=f"{seconds:.0f} s: {script[:200]}", do="see what it waits for"
+        f"a command on {host} did not end", observed=f"{seconds:.0f} s: {script[:200]}", do="see what it waits for"
     )
 
 

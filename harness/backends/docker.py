@@ -1,4 +1,4 @@
-"""Back end `docker`: every node is a container with a fixed address, every rack a network. Needs an engine whose
+"""Backend `docker`: every node is a container with a fixed address, every rack a network. Needs an engine whose
 networks this machine reaches: one that runs on it, on Linux.
 
 The engine holds the state: what belongs to a cluster has its folder as a label. A node's folder is this machine's.
@@ -29,7 +29,7 @@ from harness.spec.topology import Node, Plan
 
 LABEL = "rackspan.cluster"  # of containers and networks: the cluster's folder
 GATEWAY = 254  # this machine's own address in a network ends so
-MADE = "docker"  # in the cluster's folder: something was asked of the engine
+MADE = "docker"  # in the cluster's folder: something was requested of the engine
 # The first process of a container takes in orphans, and lives as long as the container is wanted.
 FIRST = ["bash", "-c", "trap exit TERM; while :; do sleep infinity & wait $!; done"]
 ENGINE_GONE = ("Error response from daemon", "Error: No such container", "Cannot connect", "error during connect")
@@ -45,12 +45,12 @@ def engine() -> Any:
     except docker.errors.DockerException as e:
         raise environment_error(
             "there is no docker engine",
-            seen=" ".join(str(e).split())[:200],
+            observed=" ".join(str(e).split())[:200],
             do="start one, or name it in DOCKER_HOST; see `rackspan doctor`",
         ) from None
     if shutil.which("docker") is None:
         raise environment_error(
-            "the back end docker needs the docker command", seen="no docker on PATH", do="install docker's client"
+            "the backend docker needs the docker command", observed="no docker on PATH", do="install docker's client"
         )
     return found
 
@@ -93,7 +93,7 @@ class DockerHost(RemoteHost):
         if done.code != 0 and done.err.startswith(ENGINE_GONE):
             raise RackspanError(
                 f"the container of {self.name} does not answer",
-                seen=last_lines(done.err),
+                observed=last_lines(done.err),
                 do="bring it back with `rackspan start all`, or remove the cluster with `rackspan down`",
             )
 
@@ -134,7 +134,7 @@ class DockerBackend(Backend):
         if any(self.faults(plan)):  # a container that was started again has forgotten its routes
             self._enforce(plan, self.links(plan).state)
 
-    def stands(self) -> bool:
+    def is_up(self) -> bool:
         return all(c.status == "running" for c in self._mine(engine().containers)) and (self.folder / MADE).exists()
 
     def install(self, wanted: Mapping[str, Distribution]) -> None:
@@ -173,7 +173,7 @@ class DockerBackend(Backend):
     # ---- inside ------------------------------------------------------------------------------------------------------
 
     def _enforce(self, plan: Plan, state: LinkState) -> None:
-        """Gives every container that runs the routes that the cuts ask for. Raises RackspanError."""
+        """Gives every container that runs the routes that the cuts require. Raises RackspanError."""
         addresses: dict[str, list[str]] = {n.name: [n.address] for n in plan.nodes}
         running = {}
         for container in self._mine(engine().containers, running=True):
@@ -182,7 +182,7 @@ class DockerBackend(Backend):
             feet = container.attrs["NetworkSettings"]["Networks"].values()
             addresses[name] = [foot["IPAddress"] for foot in feet if foot["IPAddress"]]
         drivers = {f"{n.address.rpartition('.')[0]}.{GATEWAY}" for n in plan.nodes}
-        wanted = blackhole_routes.severed(state, plan, addresses, drivers)
+        wanted = blackhole_routes.isolated(state, plan, addresses, drivers)
         there = {name: some for name, some in wanted.items() if name in running}
         blackhole_routes.enforce(there, lambda name, script: running[name].shell(script))
 
@@ -210,7 +210,7 @@ class DockerBackend(Backend):
         except APIError as e:
             raise RackspanError(
                 f"cannot make the network of rack {rack}",
-                seen=" ".join(str(e.explanation or e).split()),
+                observed=" ".join(str(e.explanation or e).split()),
                 do=f"end what uses {net}.0/24; see `docker network ls`",
             ) from e
 

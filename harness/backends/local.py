@@ -1,4 +1,4 @@
-"""Back end `local`: every node is a process of this machine on a loopback address of its own. Needs no privileges."""
+"""Backend `local`: every node is a process of this machine on a loopback address of its own. Needs no privileges."""
 
 from __future__ import annotations
 
@@ -141,4 +141,4 @@ def _copy(source: str, target: str) -> None:
         Path(target).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, target)
     else:
-        raise RackspanError(f"cannot copy {source}", seen="no such file or folder", do="check the path")
+        raise RackspanError(f"cannot copy {source}", observed="no such file or folder", do="check the path")

@@ -1,4 +1,4 @@
-"""Back end `netns`: every node is a host with a network of its own on this machine, racks are bridges, and what passes
+"""Backend `netns`: every node is a host with a network of its own on this machine, racks are bridges, and what passes
 between racks can be delayed and cut. Needs user namespaces or root, and iptables.
 
 The process that drives a cluster enters the cluster's router: from there all hosts are reached without delay.
@@ -25,8 +25,8 @@ from harness.network.link_controller import KEEPER, Links, wait_applied
 from harness.spec.links import LinkState
 from harness.spec.topology import Node, Plan
 
-OWNER = "RACKSPAN_NETWORK_OF"  # environment variable of a keeper: the cluster's folder
-_lifelines: dict[Path, int] = {}  # our ends of the lifelines of clusters that end with this process
+OWNER = "RACKSPAN_NETWORK_OF"  # environment variable of a delay daemon: the cluster's folder
+_liveness_pipes: dict[Path, int] = {}  # our ends of the lifelines of clusters that end with this process
 _entered: dict[Path, tuple[int, int]] = {}  # networks that this process went to
 _children: dict[Path, subprocess.Popen[bytes]] = {}
 
@@ -42,7 +42,7 @@ class NetnsHost(LocalHost):
         return self._backend.inside(self.name, command)
 
     def launch(self, script: str) -> Output:
-        """As `shell`, but what stays behind belongs to the keeper, and ends with it."""
+        """As `shell`, but what stays behind belongs to the delay daemon, and ends with it."""
         return self._run(self._backend.inside(self.name, ["/bin/bash", "-c", script], stay=True), script, 60.0)
 
 
@@ -54,7 +54,7 @@ class NetnsBackend(Backend):
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._keeper: tuple[Process, dict[str, int]] | None = None
+        self._daemon: tuple[Process, dict[str, int]] | None = None
 
     @classmethod
     def at(cls, folder: Path) -> NetnsBackend:
@@ -80,19 +80,19 @@ class NetnsBackend(Backend):
             self._start(plan)
         self.enter()
 
-    def stands(self) -> bool:
+    def is_up(self) -> bool:
         return self._alive() is not None
 
     def faults(self, plan: Plan) -> list[str]:
-        return self.links(plan).faults() if self.stands() else []
+        return self.links(plan).faults() if self.is_up() else []
 
     def let_go(self) -> None:
         """From now on the cluster outlives this process."""
-        lifeline = _lifelines.pop(self.folder, None)
-        if lifeline is not None:
+        liveness_pipe = _liveness_pipes.pop(self.folder, None)
+        if liveness_pipe is not None:
             with contextlib.suppress(BrokenPipeError):
-                os.write(lifeline, b"x")
-            os.close(lifeline)
+                os.write(liveness_pipe, b"x")
+            os.close(liveness_pipe)
 
     def enter(self) -> None:
         """Moves this thread, and those that it starts later, to where hosts can be reached. Raises RackspanError."""
@@ -104,7 +104,7 @@ class NetnsBackend(Backend):
         except OSError as e:
             raise environment_error(
                 "cannot enter the network of the cluster",
-                seen=f"{e.strerror or e}",
+                observed=f"{e.strerror or e}",
                 do="work with it as the user who brought it up, in a process that works with no other user's cluster",
             ) from e
 
@@ -113,9 +113,9 @@ class NetnsBackend(Backend):
         if _entered.pop(self.folder, None) == namespaces.network():
             with contextlib.suppress(RackspanError):  # an ordinary user has to stay
                 namespaces.leave_network()
-        lifeline = _lifelines.pop(self.folder, None)
-        if lifeline is not None:
-            os.close(lifeline)
+        liveness_pipe = _liveness_pipes.pop(self.folder, None)
+        if liveness_pipe is not None:
+            os.close(liveness_pipe)
 
         def gone() -> bool | Pending:
             if self.folder in _children:
@@ -128,7 +128,7 @@ class NetnsBackend(Backend):
 
         wait_for(f"the network of {self.folder.name} to end", gone, 30, every=0.02, do="see `ps` for what does not end")
         _children.pop(self.folder, None)
-        self._keeper = None
+        self._daemon = None
 
     def links(self, plan: Plan) -> Links:
         return Links(self.folder, plan, self, lambda node: self.host(node, str(self.folder / node.name)), self._enforce)
@@ -136,7 +136,7 @@ class NetnsBackend(Backend):
     # ---- inside ------------------------------------------------------------------------------------------------------
 
     def inside(self, node: str, command: Sequence[str], *, stay: bool = False) -> list[str]:
-        """The command line that runs `command` on a node's host; with `stay` among what the keeper takes with it."""
+        """The command line that runs `command` on a node's host; with `stay` it ends with the delay daemon."""
         process, networks = self._must()
         proc = f"/proc/{process.pid}"
         user = [] if namespaces.same(f"{proc}/ns/user", "/proc/self/ns/user") else [f"--user={proc}/ns/user"]
@@ -150,8 +150,8 @@ class NetnsBackend(Backend):
         links.write()
         reader, writer = os.pipe()
         os.set_inheritable(reader, True)
-        _lifelines[self.folder] = writer
-        log = self.folder / "keeper.log"
+        _liveness_pipes[self.folder] = writer
+        log = self.folder / "delay daemon.log"
         try:
             unshare = ["unshare", "--pid", "--fork", "--kill-child", "--"]
             with log.open("wb") as out:
@@ -171,8 +171,8 @@ class NetnsBackend(Backend):
 
         def there() -> bool | Pending:
             if child.poll() is not None:
-                seen = last_lines(log.read_text(errors="replace")) or f"exit code {child.returncode}"
-                raise _NoNetwork(seen)
+                observed = last_lines(log.read_text(errors="replace")) or f"exit code {child.returncode}"
+                raise _NoNetwork(observed)
             return self._alive() is not None or Pending("it is being made")
 
         try:
@@ -181,8 +181,8 @@ class NetnsBackend(Backend):
             self.take_down()
             raise environment_error(
                 "cannot make the network of the hosts",
-                seen=str(e),
-                do="install what is missing (`rackspan doctor` names it), or use the back end local",
+                observed=str(e),
+                do="install what is missing (`rackspan doctor` names it), or use the backend local",
             ) from None
         wait_applied(self.folder)
 
@@ -197,16 +197,16 @@ class NetnsBackend(Backend):
         return None
 
     def _alive(self) -> tuple[Process, dict[str, int]] | None:
-        if self._keeper is None or _stat(self._keeper[0]) is ProcessState.GONE:
-            self._keeper = _read(self.folder / KEEPER)
-        return self._keeper
+        if self._daemon is None or _stat(self._daemon[0]) is ProcessState.GONE:
+            self._daemon = _read(self.folder / KEEPER)
+        return self._daemon
 
     def _must(self) -> tuple[Process, dict[str, int]]:
         found = self._alive()
         if found is None:
             raise RackspanError(
                 f"the hosts of cluster {self.folder.name!r} are gone",
-                seen="the process that held their network has ended, and all nodes with it",
+                observed="the process that held their network has ended, and all nodes with it",
                 do=f"`rackspan start all --cluster {self.folder.name}`, or remove it with `rackspan down`",
             )
         return found
@@ -217,11 +217,11 @@ class NetnsBackend(Backend):
 
 
 class _NoNetwork(Exception):
-    """The keeper ended before it had made the network; what it said."""
+    """The delay daemon ended before it had made the network; what it said."""
 
 
 def _read(file: Path) -> tuple[Process, dict[str, int]] | None:
-    """The keeper that a file names, if it lives."""
+    """The delay daemon that a file names, if it trials."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:

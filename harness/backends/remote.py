@@ -44,7 +44,7 @@ class RemoteHost(Host):
         kind = self.shell(f"if [ -d {quoted} ]; then echo folder; elif [ -e {quoted} ]; then echo file; fi").out.strip()
         if not kind:
             raise RackspanError(
-                f"cannot copy {path} from {self.name}", seen="no such file or folder", do="check the path"
+                f"cannot copy {path} from {self.name}", observed="no such file or folder", do="check the path"
             )
         if kind == "file":
             Path(local).parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,9 @@ class RemoteHost(Host):
             done = self._do(f"tar -C {quoted} -cf - .", COPY_SECONDS, out=unpack.stdin)
         self._must(f"cannot copy {path}", done)
         if unpack.wait() != 0:
-            raise RackspanError(f"cannot copy {path}", seen="tar failed here", do=f"see whether {local} can be written")
+            raise RackspanError(
+                f"cannot copy {path}", observed="tar failed here", do=f"see whether {local} can be written"
+            )
 
     def send(self, local: str, path: str) -> None:
         source = Path(local)
@@ -70,13 +72,13 @@ class RemoteHost(Host):
                 done = self._do(script, COPY_SECONDS, source=pack.stdout)
             self._must(f"cannot copy {local}", done)
             if pack.wait() != 0:
-                raise RackspanError(f"cannot copy {local}", seen="tar failed here", do="see whether it can be read")
+                raise RackspanError(f"cannot copy {local}", observed="tar failed here", do="see whether it can be read")
         elif source.exists():
             with source.open("rb") as data:
                 mode = source.stat().st_mode & 0o777
                 self._must(f"cannot copy {local}", self._do(_into(path, mode), COPY_SECONDS, source=data))
         else:
-            raise RackspanError(f"cannot copy {local}", seen="no such file or folder", do="check the path")
+            raise RackspanError(f"cannot copy {local}", observed="no such file or folder", do="check the path")
 
     def signal(self, process: Process, number: Signals) -> bool:
         script = (  # one way there and back, so that the nodes of a rack are hit together
@@ -127,12 +129,14 @@ class RemoteHost(Host):
 
     def _must(self, what: str, done: Output) -> None:
         if done.code != 0:
-            seen = f"exit code {done.code}: {last_lines(done.err or done.out)}"
-            raise RackspanError(f"{what} on {self.name}", seen=seen, do="see whether its disk is full, and whose it is")
+            observed = f"exit code {done.code}: {last_lines(done.err or done.out)}"
+            raise RackspanError(
+                f"{what} on {self.name}", observed=observed, do="see whether its disk is full, and whose it is"
+            )
 
 
 def _into(path: str, mode: int | None = None) -> str:
-    """A script that writes its standard input to a file, whole or not at all."""
+    """A script that writes its standard input to a file, complete or not at all."""
     part = shlex.quote(f"{path}.{os.getpid()}.part")
     chmod = f"chmod {mode:o} {part} && " if mode is not None else ""
     folder = shlex.quote(path.rpartition("/")[0] or "/")

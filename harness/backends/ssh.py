@@ -1,4 +1,4 @@
-"""Back end `ssh`: every node is a process on a machine that is there already, reached by OpenSSH's own client.
+"""Backend `ssh`: every node is a process on a machine that is there already, reached by OpenSSH's own client.
 
 The user's ssh configuration holds (jump hosts, agents), one connection a machine is kept and shared by all commands,
 and host keys are always checked: against the inventory, or against the user's known hosts.
@@ -54,9 +54,9 @@ R = TypeVar("R")
 LOOK = """for name in setsid tar grep timeout; do command -v $name > /dev/null || { echo "no $name" >&2; exit 1; }; done
 mkdir -p -m 700 -- %(folder)s && [ -O %(folder)s ] || { echo "%(folder)s is not this user's" >&2; exit 1; }
 java=${JAVA_HOME:+$JAVA_HOME/bin/}java
-seen=$($java -version 2>&1) || { echo "no Java: $seen" >&2; exit 1; }
-version=${seen#*version \\"}; version=${version%%%%[!0-9]*}
-[ "${version:-0}" -ge 17 ] || { echo "Java 17 or later is needed, not: $seen" >&2; exit 1; }"""
+observed=$($java -version 2>&1) || { echo "no Java: $observed" >&2; exit 1; }
+version=${observed#*version \\"}; version=${version%%%%[!0-9]*}
+[ "${version:-0}" -ge 17 ] || { echo "Java 17 or later is needed, not: $observed" >&2; exit 1; }"""
 
 
 class Connection:
@@ -115,14 +115,14 @@ class Connection:
             subprocess.run([*self.command("-O", "exit"), self.target], capture_output=True)
 
 
-def unreachable(connection: Connection, seen: str) -> RackspanError:
+def unreachable(connection: Connection, observed: str) -> RackspanError:
     """The machine cannot be entered."""
     do = f"see whether `ssh {connection.target}` works on port {connection.machine.port}"
-    if "ost key verification failed" in seen or "REMOTE HOST IDENTIFICATION" in seen:
+    if "ost key verification failed" in observed or "REMOTE HOST IDENTIFICATION" in observed:
         do = "compare its host key by another way; give it as `host_key` in the inventory, or put it in known_hosts"
-    elif "Permission denied" in seen:
+    elif "Permission denied" in observed:
         do = "give `user` and `key` in the inventory, and put the public key in that user's authorized_keys"
-    return environment_error(f"cannot enter {connection.target} by ssh", seen=seen or "ssh said nothing", do=do)
+    return environment_error(f"cannot enter {connection.target} by ssh", observed=observed or "ssh said nothing", do=do)
 
 
 class SshHost(RemoteHost):
@@ -172,7 +172,7 @@ class SshBackend(Backend):
     def prepare(self) -> None:
         if shutil.which("ssh") is None:
             raise environment_error(
-                "the back end ssh needs OpenSSH's client", seen="no ssh on PATH", do="install openssh-client"
+                "the backend ssh needs OpenSSH's client", observed="no ssh on PATH", do="install openssh-client"
             )
         leave_network()
 
@@ -230,10 +230,10 @@ class SshBackend(Backend):
     # ---- inside ------------------------------------------------------------------------------------------------------
 
     def _enforce(self, plan: Plan, state: LinkState) -> None:
-        """Gives every machine the routes that the cuts ask for; nothing where there never was one. Raises
+        """Gives every machine the routes that the cuts require; nothing where there never was one. Raises
         RackspanError.
         """
-        wanted = blackhole_routes.severed(state, plan, {name: [m.address] for name, m in self.machines().items()})
+        wanted = blackhole_routes.isolated(state, plan, {name: [m.address] for name, m in self.machines().items()})
         if not any(wanted.values()) and not (self.folder / APPLIED).exists():
             return
         write_aside(self.folder / APPLIED, "")
@@ -245,7 +245,7 @@ class SshBackend(Backend):
         _route(hosts, shared)
 
     def machines(self) -> dict[str, Machine]:
-        """The machine of each node. Raises FileNotFoundError if the folder does not tell."""
+        """The machine of each node. Raises FileNotFoundError if the folder does not report."""
         if self._machines is None:
             file = self.folder / MACHINES
             state = None if file.exists() else states.load(self.folder)
@@ -290,7 +290,7 @@ class SshBackend(Backend):
         if done.code != 0:
             raise environment_error(
                 f"{host.connection.target} cannot run {host.name}",
-                seen=last_lines(done.err),
+                observed=last_lines(done.err),
                 do="install what is missing there; see docs/operations/machines.md",
             )
 
@@ -306,10 +306,10 @@ class SshBackend(Backend):
         host.shell(f"mv -T -- {quoted} {shlex.quote(home)} 2>/dev/null || rm -rf -- {quoted}")  # another was faster
 
 
-def _route(hosts: list[SshHost], severed: Mapping[str, Sequence[str]]) -> None:
+def _route(hosts: list[SshHost], isolated: Mapping[str, Sequence[str]]) -> None:
     """Has each host send nothing to these addresses, by its name. Raises RackspanError."""
     named = {h.name: h for h in hosts}
-    blackhole_routes.enforce(severed, lambda name, script: named[name].shell(script))
+    blackhole_routes.enforce(isolated, lambda name, script: named[name].shell(script))
 
 
 def _where(machine: Machine) -> str:

@@ -59,7 +59,7 @@ class Outage:
         return self if seconds is None else replace(self, seconds=seconds)
 
     def on(self, backend: str | None) -> Outage:
-        """The same on another back end."""
+        """The same on another backend."""
         return self if backend is None else replace(self, backend=backend)
 
 
@@ -76,7 +76,7 @@ class Campaign:
         return replace(self, parts=parts)
 
     def on(self, backend: str | None) -> Campaign:
-        """The same on another back end, or on those that its parts name; each must be able to do what its part needs.
+        """The same on another backend, or on those that its parts name; each must be able to do what its part needs.
 
         Raises RackspanError (exit code 4).
         """
@@ -110,7 +110,7 @@ def _part(campaign: Path, number: int, part: Part) -> Workload | Outage:
     path, data = workload.document(str(campaign.parent / part.workload) if by_path else part.workload)
     if isinstance(data, dict) and "parts" in data:
         raise usage_error(
-            f"{where} is not valid", seen=f"{path.name} is a campaign itself", do="name the workloads that it names"
+            f"{where} is not valid", observed=f"{path.name} is a campaign itself", do="name the workloads that it names"
         )
     base = workload.checked(data, str(path))  # says what is wrong with the file itself before any change
     assert isinstance(data, dict)
@@ -118,7 +118,9 @@ def _part(campaign: Path, number: int, part: Part) -> Workload | Outage:
     try:
         return workload.checked(merged({**data, "modes": named}, part.change), where)
     except RackspanError as e:
-        raise usage_error(e.what, seen=e.seen, do=f"correct what the part changes of workload {base.name}") from e
+        raise usage_error(
+            e.what, observed=e.observed, do=f"correct what the part changes of workload {base.name}"
+        ) from e
 
 
 def _chosen(where: str, wanted: list[str], modes: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -126,7 +128,7 @@ def _chosen(where: str, wanted: list[str], modes: list[dict[str, Any]]) -> list[
     for name in wanted:
         if name not in names:
             raise usage_error(
-                f"{where} is not valid", seen=f"modes: {unknown(name, names, 'mode')}", do="name some of them"
+                f"{where} is not valid", observed=f"modes: {unknown(name, names, 'mode')}", do="name some of them"
             )
     return [m for m in modes if m["name"] in wanted]
 

@@ -1,4 +1,4 @@
-"""Gates: what a report must say for a change to pass, as YAML; judged by the numbers of report.json."""
+"""Gates: what a report must say for a change to pass, as YAML; evaluated by the numbers of report.json."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _VERDICTS = {
 
 
 class Gate(Strict):
-    """One demand on every run of a name. A bound is about the whole 95 % interval, not about its middle."""
+    """One demand on every run of a name. A bound is about the complete 95 % interval, not about its middle."""
 
     name: str = Field(min_length=1, description="what is demanded, in words")
-    of: Literal["ratio", "goal", "lost", "void", "left out"]
+    of: Literal["ratio", "goal", "lost", "invalid", "skipped"]
     run: str = Field("*", description="name of the runs it is about, with * and ?")
     goal: str = Field("", pattern=r"^(P\d)?$", description="of a goal: its id")
     mode: str = Field("candidate", description="of a ratio: role of the mode that stands above the baseline")
@@ -80,16 +80,16 @@ def load(path: Path) -> Gates:
     )
 
 
-def judge(gates: Gates, document: dict[str, Any]) -> list[Outcome]:
+def evaluate(gates: Gates, document: dict[str, Any]) -> list[Outcome]:
     """Every gate in every run that it is about, in the order of the file. What is not known is missed, unless the gate
     says otherwise.
     """
-    return [outcome for gate in gates.gates for outcome in _judge(gate, document)]
+    return [outcome for gate in gates.gates for outcome in _evaluate(gate, document)]
 
 
-def _judge(gate: Gate, document: dict[str, Any]) -> list[Outcome]:
-    if gate.of == "left out":
-        return [_bounded(gate, "", len(document["skipped"]), "folders left out")]
+def _evaluate(gate: Gate, document: dict[str, Any]) -> list[Outcome]:
+    if gate.of == "skipped":
+        return [_bounded(gate, "", len(document["skipped"]), "folders skipped")]
     part = "outage" if gate.of == "lost" else "bench"
     runs = [r for r in document["runs"] if r[part] and fnmatchcase(r["name"], gate.run)]
     found = [outcome for run in runs for outcome in _in_run(gate, run)]
@@ -106,54 +106,56 @@ def _in_run(gate: Gate, run: dict[str, Any]) -> Iterator[Outcome]:
         else:
             lost, acknowledged = kept["totals"]["lost"], kept["totals"]["acknowledged"]
             yield _bounded(gate, name, lost, f"of {acknowledged:,} acknowledged records lost")
-    elif gate.of == "void":
-        yield _bounded(gate, name, len(run["bench"]["void"]), f"of {len(run['bench']['blocks'])} measured parts void")
+    elif gate.of == "invalid":
+        yield _bounded(
+            gate, name, len(run["bench"]["invalid"]), f"of {len(run['bench']['blocks'])} measured parts invalid"
+        )
     elif gate.of == "goal":
         for row in run["bench"]["goals"]:
             if row["id"] == gate.goal:
                 accepted = gate.verdict or ["meets the goal", "meets the floor"]
                 yield _by_verdict(gate, name, row, accepted, f"{row['what']}: ")
     else:
-        asked = (gate.mode, gate.part, round(10 * float(gate.quantile[1:]), 1))
+        requested = (gate.mode, gate.part, round(10 * float(gate.quantile[1:]), 1))
         for row in run["bench"]["ratios"]:
-            if (row["role"], row["part"], row["per_thousand"]) == asked:
+            if (row["role"], row["part"], row["per_thousand"]) == requested:
                 yield _of_ratio(gate, name, row)
 
 
 def _of_ratio(gate: Gate, run: str, row: dict[str, Any]) -> Outcome:
     if gate.verdict:
-        judged = _by_verdict(gate, run, row, gate.verdict, "")
-        if not judged.met or (gate.at_most is None and gate.at_least is None):
-            return judged
+        evaluated = _by_verdict(gate, run, row, gate.verdict, "")
+        if not evaluated.met or (gate.at_most is None and gate.at_least is None):
+            return evaluated
     if row["low"] is None:
         return _unknown(gate, run, f"{NOT_ENOUGH}: {row['rounds']} of the 6 rounds that carry an interval")
     high_enough = gate.at_least is None or row["low"] >= gate.at_least
     met = high_enough and (gate.at_most is None or row["high"] <= gate.at_most)
-    return Outcome(gate.name, run, f"{_span(row)}{_asked(gate)}", met)
+    return Outcome(gate.name, run, f"{_span(row)}{_requested(gate)}", met)
 
 
 def _by_verdict(gate: Gate, run: str, row: dict[str, Any], accepted: list[str], what: str) -> Outcome:
-    told = f"{what}{row['verdict']}{'' if row['low'] is None else f', {_span(row)}'}"
+    reported = f"{what}{row['verdict']}{'' if row['low'] is None else f', {_span(row)}'}"
     if row["verdict"] == NOT_ENOUGH or row["verdict"].startswith("not measurable"):
-        return _unknown(gate, run, told)
-    return Outcome(gate.name, run, f"{told}, asked: {' or '.join(accepted)}", row["verdict"] in accepted)
+        return _unknown(gate, run, reported)
+    return Outcome(gate.name, run, f"{reported}, requested: {' or '.join(accepted)}", row["verdict"] in accepted)
 
 
 def _bounded(gate: Gate, run: str, value: int, what: str) -> Outcome:
     met = (gate.at_most is None or value <= gate.at_most) and (gate.at_least is None or value >= gate.at_least)
-    return Outcome(gate.name, run, f"{value:,} {what}{_asked(gate)}", met)
+    return Outcome(gate.name, run, f"{value:,} {what}{_requested(gate)}", met)
 
 
 def _unknown(gate: Gate, run: str, why: str) -> Outcome:
-    told = "; counts as met, as the gate says" if gate.unknown == "met" else "; what is not known is missed"
-    return Outcome(gate.name, run, f"{why}{told}", gate.unknown == "met", known=False)
+    reported = "; counts as met, as the gate says" if gate.unknown == "met" else "; what is not known is missed"
+    return Outcome(gate.name, run, f"{why}{reported}", gate.unknown == "met", known=False)
 
 
 def _span(row: dict[str, Any]) -> str:
     return f"{row['estimate']:.3g} ({row['low']:.3g} to {row['high']:.3g})"
 
 
-def _asked(gate: Gate) -> str:
+def _requested(gate: Gate) -> str:
     bounds = [f"at least {gate.at_least:g}"] if gate.at_least is not None else []
     bounds += [f"at most {gate.at_most:g}"] if gate.at_most is not None else []
-    return f", asked: {' and '.join(bounds)}" if bounds else ""
+    return f", requested: {' and '.join(bounds)}" if bounds else ""

@@ -33,7 +33,7 @@ class Clients:
         self._folder = folder
         self._stack = stack
         self._running: dict[str, LoadProcess] = {}
-        self._asked: dict[str, Produce] = {}
+        self._requested: dict[str, Produce] = {}
 
     def start(
         self,
@@ -55,7 +55,7 @@ class Clients:
         process = LoadProcess(command, self._run.logs / f"{produce.producer}.log", nice=nice)
         self._stack.enter_context(process)
         self._running[produce.producer] = process
-        self._asked[produce.producer] = spec
+        self._requested[produce.producer] = spec
         line = process.wait_line("started", 60)
         self._run.event("note", "producer", "point", {**line, "cluster": cluster.name})
         return process
@@ -66,13 +66,13 @@ class Clients:
 
     def file(self) -> None:
         """Puts what the producers recorded into the run folder."""
-        for name, asked in self._asked.items():
-            if asked.out.exists() and asked.histogram:
-                self._run.add_histograms(read_histograms(asked.out), name)
-            elif asked.out.exists():
-                self._run.add_acks(read_acks(asked.out), name)
-            if asked.consumed.exists():
-                self._run.add_polls(read_polls(asked.consumed, name), name)
+        for name, requested in self._requested.items():
+            if requested.out.exists() and requested.histogram:
+                self._run.add_histograms(read_histograms(requested.out), name)
+            elif requested.out.exists():
+                self._run.add_acks(read_acks(requested.out), name)
+            if requested.consumed.exists():
+                self._run.add_polls(read_polls(requested.consumed, name), name)
 
     def read_back(self, topic: str, cluster: KafkaCluster) -> int:
         """Reads the topic to its end, files the rows with the note that makes them count, returns their number."""
@@ -81,8 +81,8 @@ class Clients:
         with LoadProcess(command, self._run.logs / f"read-{topic}.log") as reader:
             summary = reader.finish(90)
         self._run.add_reads(read_reads(spec.out), topic)
-        told = {key: summary[key] for key in ("topic", "end_offsets", "complete", "isolation")}
-        self._run.event("note", "read-back", "point", told)
+        reported = {key: summary[key] for key in ("topic", "end_offsets", "complete", "isolation")}
+        self._run.event("note", "read-back", "point", reported)
         return int(summary["rows"])
 
 

@@ -53,16 +53,16 @@ def run_outage(
     progress = progress or Progress()
     spec = spec or ClusterSpec(name="outage")  # type: ignore[call-arg]
     times = stretches or Stretches()
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "cluster": spec.model_dump(),
         "topic": TOPIC,
         MIN_RACKS: NEEDED,
         "rate": rate,
         "stretches": vars(times),
     }
-    told["campaign"] = campaign or {}
+    reported["campaign"] = campaign or {}
     with (
-        RunFolder.create(runs, "outage", kind="outage", spec=told) as run,
+        RunFolder.create(runs, "outage", kind="outage", spec=reported) as run,
         KafkaCluster.running(spec, progress=progress) as cluster,
         clients(run) as load,
     ):
@@ -91,12 +91,12 @@ def run_outage(
 def _start(load: Clients, cluster: KafkaCluster, rate: float) -> LoadProcess:
     """The three producers, sending from the same moment on; returns the one that never retries."""
     plain = Produce("patient", cluster.bootstrap, TOPIC, Path(), rate=rate, start_paused=True, close_seconds=20)
-    asked = [
+    requested = [
         replace(plain, delivery_timeout_ms=60_000),
         replace(plain, producer="impatient", delivery_timeout_ms=3000),
         replace(plain, producer="no-retry", delivery_timeout_ms=5000, retries=0),
     ]
-    started = [load.start(produce, cluster, jvm=_JVM) for produce in asked]
+    started = [load.start(produce, cluster, jvm=_JVM) for produce in requested]
     for process in started:
         process.resume()
     return started[-1]
@@ -139,7 +139,7 @@ def _set(topics: Topics, run: RunFolder, old: int, new: int) -> None:
 
 
 def _acknowledged(client: LoadProcess, before: int) -> None:
-    """Waits until the client has more acknowledgements than before, as its status lines tell."""
+    """Waits until the client has more acknowledgements than before, as its status lines report."""
 
     def probe() -> bool | Pending:
         now = _total(client)

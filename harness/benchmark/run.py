@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.admin.reassignment import lead
 from harness.admin.topics import Topics
-from harness.benchmark.cpu_usage import Ticks
+from harness.benchmark.cpu_usage import ConsoleProgress
 from harness.benchmark.load_clients import Clients, clients, priority
 from harness.benchmark.stalls import stalled
 from harness.benchmark.validity import late, reasons, too_late
@@ -33,7 +33,7 @@ _LONG_S = 1e7  # a client that counts needs no room for its records
 
 
 @dataclass(frozen=True)
-class Side:
+class ModeRun:
     """A mode with the cluster it writes to and its client, warm and paused while others are measured.
 
     `topics` asks no broker that a fault takes away.
@@ -65,23 +65,23 @@ def run_bench(
     with RunFolder.create(runs, f"bench-{workload.name}", kind="bench", seed=seed) as run, ExitStack() as stack:
         clusters = {kind: stack.enter_context(KafkaCluster.running(s, progress=progress)) for kind, s in specs.items()}
         run.update(
-            spec={**_told(workload, clusters), "campaign": campaign or {}},
+            spec={**_reported(workload, clusters), "campaign": campaign or {}},
             versions={kind: c.distribution.version for kind, c in clusters.items()},
             patches=[name for c in clusters.values() for name in c.distribution.patches],
         )
         load = stack.enter_context(clients(run))
         with progress.step(f"{len(workload.modes)} topics and warm clients"):
-            sides = [_side(workload, mode, clusters[mode.distribution], load) for mode in workload.modes]
+            mode_runs = [_mode_run(workload, mode, clusters[mode.distribution], load) for mode in workload.modes]
             for cluster in clusters.values():
                 cluster.wait_in_sync()
         for cluster in clusters.values():
             cluster.progress = Progress()  # one line a block is enough
-        _warm_up(run, sides, workload, progress)
+        _warm_up(run, mode_runs, workload, progress)
 
         def turn(block: int, number: int, mode: int) -> list[str]:
-            return _turn(run, workload, sides[mode], block, number, seed, progress)
+            return _turn(run, workload, mode_runs[mode], block, number, seed, progress)
 
-        take_turns(workload.blocks, len(sides), seed, turn)
+        take_turns(workload.blocks, len(mode_runs), seed, turn)
         with progress.step("clients stopped"):
             load.stop()
         if workload.oracle:
@@ -92,7 +92,7 @@ def run_bench(
 
 
 def cluster_spec(workload: Workload, distribution: str, number: int) -> ClusterSpec:
-    """The workload's cluster with one of its distributions; they run side by side."""
+    """The workload's cluster with one of its distributions; they run mode_run by mode_run."""
     changes: dict[str, Any] = {"name": f"bench-{number}-{workload.name}"[:40].rstrip("-"), "distribution": distribution}
     if workload.oracle:
         changes["debug"] = [*workload.cluster.debug, follower_fetches.LOGGER]
@@ -112,22 +112,22 @@ def order(rounds: int, modes: int, seed: int) -> list[list[int]]:
 
 
 def take_turns(plan: Blocks, modes: int, seed: int, turn: Callable[[int, int, int], list[str]]) -> None:
-    """As many rounds as asked for, and for each with a void block one more, as far as there are spare ones.
+    """As many rounds as requested, and for each with a invalid block one more, as far as there are spare ones.
 
-    `turn` measures one block (its number, its round, its mode) and says why it is void.
+    `turn` measures one block (its number, its round, its mode) and says why it is invalid.
     """
-    whole = 0
+    complete = 0
     for number, row in enumerate(order(plan.rounds + plan.spare, modes, seed)):
-        if whole == plan.rounds:
+        if complete == plan.rounds:
             return
-        void = [turn(number * modes + place, number, mode) for place, mode in enumerate(row)]
-        whole += not any(void)
+        invalid = [turn(number * modes + place, number, mode) for place, mode in enumerate(row)]
+        complete += not any(invalid)
 
 
-def _told(workload: Workload, clusters: dict[str, KafkaCluster]) -> dict[str, Any]:
+def _reported(workload: Workload, clusters: dict[str, KafkaCluster]) -> dict[str, Any]:
     """What the analysis needs to know: the workload with all defaults, and the racks of the brokers."""
     brokers = {str(n.id): n.broker_rack for c in clusters.values() for n in c.plan.brokers}
-    modes = [{**m.model_dump(), "label": m.shown, "role": m.side} for m in workload.modes]
+    modes = [{**m.model_dump(), "label": m.shown, "role": m.role} for m in workload.modes]
     backend = next(iter(clusters.values())).backend.name
     return {
         "workload": {**workload.model_dump(mode="json"), "modes": modes},
@@ -138,9 +138,9 @@ def _told(workload: Workload, clusters: dict[str, KafkaCluster]) -> dict[str, An
     }
 
 
-def _side(workload: Workload, mode: Mode, cluster: KafkaCluster, load: Clients) -> Side:
+def _mode_run(workload: Workload, mode: Mode, cluster: KafkaCluster, load: Clients) -> ModeRun:
     broken = {n.id for n in workload.faulted(cluster.plan.brokers)}
-    # A client that asks a frozen broker for metadata waits for it: it never hears of one before it is warm.
+    # A client that asks a paused broker for metadata waits for it: it never hears of one before it is warm.
     bootstrap = ",".join(n.endpoint for n in cluster.plan.brokers if n.id not in broken)
     replicas = workload.replicas(cluster.plan.brokers)
     topics = Topics(bootstrap)
@@ -164,130 +164,136 @@ def _side(workload: Workload, mode: Mode, cluster: KafkaCluster, load: Clients) 
     leader = next(n.name for n in cluster.plan.brokers if n.id == replicas[0][0])
     jvm = (*_JVM, _RAMP_HEAP if workload.ramp else _HEAP)
     client = load.start(produce, cluster, jvm=jvm, nice=priority(), beside=cluster.node(leader))
-    return Side(mode, cluster, topics, client)
+    return ModeRun(mode, cluster, topics, client)
 
 
-def _warm_up(run: RunFolder, sides: list[Side], workload: Workload, progress: Progress) -> None:
+def _warm_up(run: RunFolder, mode_runs: list[ModeRun], workload: Workload, progress: Progress) -> None:
     """All modes at once: compiled code and filled caches are wanted here, not numbers. A closed loop goes as fast as it
     is going to be measured: what it cannot send leaves no backlog.
     """
     seconds = workload.blocks.warmup
     rates = workload.ramp.rates if workload.ramp and workload.load.unanswered_kib else []
     with progress.step(f"all modes warmed up for {seconds:g} s"):
-        for side in sides:
-            run.event("phase", "warmup", "begin", {"mode": side.mode.shown, "producer": side.mode.name})
+        for mode_run in mode_runs:
+            run.event("phase", "warmup", "begin", {"mode": mode_run.mode.shown, "producer": mode_run.mode.name})
             if rates:
-                side.client.set_rate(rates[-1])
-            side.client.resume()
+                mode_run.client.set_rate(rates[-1])
+            mode_run.client.resume()
         pause(seconds)
-        for side in sides:
-            side.client.pause()
+        for mode_run in mode_runs:
+            mode_run.client.pause()
             if rates:
-                side.client.set_rate(rates[0])
-            run.event("phase", "warmup", "end", {"mode": side.mode.shown, "producer": side.mode.name})
-    for side in sides:
-        _answered(side.client)
+                mode_run.client.set_rate(rates[0])
+            run.event("phase", "warmup", "end", {"mode": mode_run.mode.shown, "producer": mode_run.mode.name})
+    for mode_run in mode_runs:
+        _answered(mode_run.client)
 
 
 def _turn(
-    run: RunFolder, workload: Workload, side: Side, number: int, pair: int, seed: int, progress: Progress
+    run: RunFolder, workload: Workload, mode_run: ModeRun, number: int, pair: int, seed: int, progress: Progress
 ) -> list[str]:
-    """Returns why the block is void."""
-    mode, plan = side.mode, workload.blocks
-    data = {"block": number, "pair": pair, "mode": mode.shown, "role": mode.side, "producer": mode.name}
+    """Returns why the block is invalid."""
+    mode, plan = mode_run.mode, workload.blocks
+    data = {"block": number, "pair": pair, "mode": mode.shown, "role": mode.role, "producer": mode.name}
     total = plan.rounds * len(workload.modes)
-    place = f"block {number + 1} of {total}" if number < total else f"block {number + 1}, for one that is void"
+    place = f"block {number + 1} of {total}" if number < total else f"block {number + 1}, for one that is invalid"
     with progress.step(f"{place}, round {pair + 1}: {mode.shown}"):
-        side.client.resume()
+        mode_run.client.resume()
         pause(plan.settle)
-        data |= _links(side.cluster)
+        data |= _links(mode_run.cluster)
         if workload.ramp is None:
-            void: list[str] = _part(run, workload, side, {**data, "part": "quiet"}, plan.seconds, seed)["void"]
+            invalid: list[str] = _part(run, workload, mode_run, {**data, "part": "quiet"}, plan.seconds, seed)[
+                "invalid"
+            ]
         else:
-            void = _ramp(run, workload, workload.ramp, side, data, seed)
+            invalid = _ramp(run, workload, workload.ramp, mode_run, data, seed)
         if workload.fault is not None:
             pause(plan.settle)  # what was due last in the part above has its answer before something breaks
-            void = void + _broken(run, workload, workload.fault, side, data, seed)
-        side.client.pause()
-        _answered(side.client)
+            invalid = invalid + _broken(run, workload, workload.fault, mode_run, data, seed)
+        mode_run.client.pause()
+        _answered(mode_run.client)
         if workload.fault is not None:
-            _mended(workload, side)
-    for reason in dict.fromkeys(void):
-        progress.note(f"  void: {reason}")
-    return void
+            _healed(workload, mode_run)
+    for reason in dict.fromkeys(invalid):
+        progress.note(f"  invalid: {reason}")
+    return invalid
 
 
-def _broken(run: RunFolder, workload: Workload, fault: Fault, side: Side, data: dict[str, Any], seed: int) -> list[str]:
-    names = [n.name for n in workload.faulted(side.cluster.plan.brokers)]
-    with nodes_down(side.cluster, names, how=fault.how, events=run, name=f"{fault.how} {fault.target}"):
-        void: list[str] = _part(run, workload, side, {**data, "part": "fault"}, fault.seconds, seed)["void"]
+def _broken(
+    run: RunFolder, workload: Workload, fault: Fault, mode_run: ModeRun, data: dict[str, Any], seed: int
+) -> list[str]:
+    names = [n.name for n in workload.faulted(mode_run.cluster.plan.brokers)]
+    with nodes_down(mode_run.cluster, names, how=fault.how, events=run, name=f"{fault.how} {fault.target}"):
+        invalid: list[str] = _part(run, workload, mode_run, {**data, "part": "fault"}, fault.seconds, seed)["invalid"]
     pause(fault.recover)
-    return void
+    return invalid
 
 
-def _mended(workload: Workload, side: Side) -> None:
+def _healed(workload: Workload, mode_run: ModeRun) -> None:
     """All is as it was before the fault: replicas in sync, and led from where they shall be."""
-    side.cluster.wait_in_sync()
+    mode_run.cluster.wait_in_sync()
     if workload.leaders_fail:
-        for mode in [m for m in workload.modes if m.distribution == side.mode.distribution]:
-            lead(side.cluster, mode.name, range(workload.topic.partitions))
+        for mode in [m for m in workload.modes if m.distribution == mode_run.mode.distribution]:
+            lead(mode_run.cluster, mode.name, range(workload.topic.partitions))
 
 
-def _ramp(run: RunFolder, workload: Workload, ramp: Ramp, side: Side, data: dict[str, Any], seed: int) -> list[str]:
-    """One rate after the other, until one is beyond what the mode can do. Returns why any of them is void."""
+def _ramp(
+    run: RunFolder, workload: Workload, ramp: Ramp, mode_run: ModeRun, data: dict[str, Any], seed: int
+) -> list[str]:
+    """One rate after the other, until one is beyond what the mode can do. Returns why any of them is invalid."""
     first: dict[str, Any] = {}
-    void: list[str] = []
+    invalid: list[str] = []
     for rate in ramp.rates:
-        side.client.set_rate(rate)
+        mode_run.client.set_rate(rate)
         pause(workload.blocks.settle)
         step = {**data, "part": f"rate-{rate:.10g}", "rate": rate}
-        told = _part(run, workload, side, step, workload.blocks.seconds, seed, first)
-        first = first or told
-        void += told["void"]
-        if told["beyond"]:
+        reported = _part(run, workload, mode_run, step, workload.blocks.seconds, seed, first)
+        first = first or reported
+        invalid += reported["invalid"]
+        if reported["beyond"]:
             break
-    side.client.set_rate(ramp.rates[0])
-    return void
+    mode_run.client.set_rate(ramp.rates[0])
+    return invalid
 
 
 def _part(
     run: RunFolder,
     workload: Workload,
-    side: Side,
+    mode_run: ModeRun,
     data: dict[str, Any],
     seconds: float,
     seed: int,
     first: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Measures for so long; returns what was seen. `first` is what was seen at a ramp's first rate."""
-    before = Ticks.now()
+    """Measures for so long; returns what was observed. `first` is what was observed at a ramp's first rate."""
+    before = ConsoleProgress.now()
     run.event("phase", "block", "begin", data)
-    begun = side.client.begin(f"{data['block']}/{data['part']}")
-    with stalled(side.cluster, workload.stalls, f"{seed}-{data['block']}") as stalls:
+    begun = mode_run.client.begin(f"{data['block']}/{data['part']}")
+    with stalled(mode_run.cluster, workload.stalls, f"{seed}-{data['block']}") as stalls:
         pause(seconds)
-    seen: dict[str, Any] = {**before.until(Ticks.now()), **stalls}
+    observed: dict[str, Any] = {**before.until(ConsoleProgress.now()), **stalls}
     if data["part"] == "fault":
-        seen["isr"] = side.topics.in_sync(side.mode.name)
-    ended = side.client.end()
+        observed["isr"] = mode_run.topics.in_sync(mode_run.mode.name)
+    ended = mode_run.client.end()
     took = (ended["mono_ns"] - begun["mono_ns"]) / 1e9
-    seen |= {"acked_per_s": round((ended["acked"] - begun["acked"]) / took, 1), "lag_p99_us": ended["lag_p99_us"]}
+    observed |= {"acked_per_s": round((ended["acked"] - begun["acked"]) / took, 1), "lag_p99_us": ended["lag_p99_us"]}
     if workload.ramp is not None:
-        seen["p99_us"] = ended["p99_us"]
-        seen["beyond"] = beyond(workload.ramp, workload.limits, data["rate"], seen, first or seen)
-    seen["void"] = reasons(workload, data | seen)
-    run.event("phase", "block", "end", {**data, **seen})
-    seen["void"] += late(workload, seen)
-    return seen
+        observed["p99_us"] = ended["p99_us"]
+        observed["beyond"] = beyond(workload.ramp, workload.limits, data["rate"], observed, first or observed)
+    observed["invalid"] = reasons(workload, data | observed)
+    run.event("phase", "block", "end", {**data, **observed})
+    observed["invalid"] += late(workload, observed)
+    return observed
 
 
-def beyond(ramp: Ramp, limits: Limits, rate: float, seen: dict[str, Any], first: dict[str, Any]) -> str:
+def beyond(ramp: Ramp, limits: Limits, rate: float, observed: dict[str, Any], first: dict[str, Any]) -> str:
     """Why a rate is beyond what a mode can do; empty where it is not."""
-    if seen["acked_per_s"] < ramp.answered * rate:
-        return f"{seen['acked_per_s']:,.0f} of {rate:,.0f} records a second were answered"
-    if behind := too_late(limits, seen["lag_p99_us"]):
+    if observed["acked_per_s"] < ramp.answered * rate:
+        return f"{observed['acked_per_s']:,.0f} of {rate:,.0f} records a second were answered"
+    if behind := too_late(limits, observed["lag_p99_us"]):
         return behind
-    if seen["p99_us"] and first["p99_us"] and seen["p99_us"] > ramp.times * first["p99_us"]:
-        return f"p99 was {seen['p99_us'] / 1000:,.1f} ms, {first['p99_us'] / 1000:,.1f} ms at the first rate"
+    if observed["p99_us"] and first["p99_us"] and observed["p99_us"] > ramp.times * first["p99_us"]:
+        return f"p99 was {observed['p99_us'] / 1000:,.1f} ms, {first['p99_us'] / 1000:,.1f} ms at the first rate"
     return ""
 
 
@@ -295,8 +301,8 @@ def _links(cluster: KafkaCluster) -> dict[str, Any]:
     """By how much measured round-trip times between racks are off, as the largest share; nothing without delays."""
     if not cluster.state.spec.links:
         return {}
-    seen = cluster.links.tune(_RTT_SAMPLES, _RTT_ROUNDS)
-    return {"rtt_off": round(max(s.off for s in seen), 3), "rtt": [s.as_dict() for s in seen]}
+    observed = cluster.links.tune(_RTT_SAMPLES, _RTT_ROUNDS)
+    return {"rtt_off": round(max(s.off for s in observed), 3), "rtt": [s.as_dict() for s in observed]}
 
 
 def _answered(client: LoadProcess) -> None:

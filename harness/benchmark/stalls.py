@@ -19,9 +19,9 @@ from harness.common.wait import pause
 @contextmanager
 def stalled(cluster: KafkaCluster, stalls: Stalls | None, seed: str) -> Iterator[dict[str, Any]]:
     """Stalls happen for the time of a `with` block; behind it the mapping has their number and mean length."""
-    seen: dict[str, Any] = {}
+    observed: dict[str, Any] = {}
     if stalls is None:
-        yield seen
+        yield observed
         return
     ended = threading.Event()
     lengths: list[float] = []
@@ -32,16 +32,16 @@ def stalled(cluster: KafkaCluster, stalls: Stalls | None, seed: str) -> Iterator
     for thread in threads:
         thread.start()
     try:
-        yield seen
+        yield observed
     finally:
         ended.set()
         for thread in threads:
             thread.join()
-        seen |= {"stalls": len(lengths), "stall_s": round(sum(lengths) / len(lengths), 4) if lengths else 0.0}
+        observed |= {"stalls": len(lengths), "stall_s": round(sum(lengths) / len(lengths), 4) if lengths else 0.0}
 
 
 def _stall(node: KafkaNode, stalls: Stalls, seed: str, ended: threading.Event, lengths: list[float]) -> None:
-    """Of one node: the time from stall to stall is exponential, so that none foretells another."""
+    """Of one node: the time from stall to stall is exponential, so that none predicts another."""
     drawn = random.Random(seed)
     while not ended.wait(drawn.expovariate(1 / stalls.every)):
         begun = time.monotonic()

@@ -79,7 +79,7 @@ class Load(Strict):
 
 
 class Fault(Strict):
-    """What is done to some brokers in every block; `recover` is how long a mode goes on sending after it is mended."""
+    """What is done to some brokers in every block; `recover`: how long a mode sends on after the fault is healed."""
 
     how: Literal["pause", "kill"]
     target: str = Field(description="a broker such as c1, or a rack such as rack:c")
@@ -118,14 +118,14 @@ class Blocks(Strict):
     """Seconds: `seconds` are measured, `settle` before them and `warmup` before all are not."""
 
     rounds: int = Field(10, ge=1, le=1000, description="in each round every mode has one block")
-    spare: int = Field(4, ge=0, le=1000, description="at most so many rounds more, one for each with a void block")
+    spare: int = Field(4, ge=0, le=1000, description="at most so many rounds more, one for each with a invalid block")
     seconds: float = Field(20, gt=0, le=3600)
     settle: float = Field(1, ge=0, le=600)
     warmup: float = Field(20, ge=0, le=3600)
 
 
 class Limits(Strict):
-    """A block beyond one of these is void: it then tells of the machine rather than of Kafka."""
+    """A block beyond one of these is invalid: it then reports of the machine rather than of Kafka."""
 
     send_lag_p99_ms: float = Field(10, gt=0)
     cpu_busy: float = Field(0.9, gt=0, le=1)
@@ -134,7 +134,7 @@ class Limits(Strict):
 
 
 class Workload(Strict):
-    """A whole benchmark."""
+    """A complete benchmark."""
 
     apiVersion: Literal["rackspan/v1"] = "rackspan/v1"
     name: str = Field(pattern=f"^{NAME}$")
@@ -220,17 +220,17 @@ class Workload(Strict):
         return list(islice(cycle(placed), self.topic.partitions))
 
     def on(self, backend: str) -> Workload:
-        """The same on another back end. Raises RackspanError (exit code 4) if that one cannot do what it needs."""
+        """The same on another backend. Raises RackspanError (exit code 4) if that one cannot do what it needs."""
         known = BACKENDS.get(backend)
         if known is None:
             raise usage_error(
-                f"there is no back end {backend!r}", seen=unknown(backend, list(BACKENDS), "back end"), do="name one"
+                f"there is no backend {backend!r}", observed=unknown(backend, list(BACKENDS), "backend"), do="name one"
             )
         if self.cluster.links and Capability.DELAY not in known.capabilities:
             able = [name for name, kind in BACKENDS.items() if Capability.DELAY in kind.capabilities]
             raise environment_error(
-                f"workload {self.name} cannot run on the back end {backend}",
-                seen=f"it asks for delays between racks, and {backend} has none",
+                f"workload {self.name} cannot run on the backend {backend}",
+                observed=f"it requires delays between racks, and {backend} has none",
                 do=f"run it with --backend {' or '.join(able)}",
             )
         return self.model_copy(update={"cluster": self.cluster.model_copy(update={"backend": backend})})
@@ -268,7 +268,7 @@ def document(name: str) -> tuple[Path, object]:
     if path.suffix not in (".yaml", ".yml"):
         raise usage_error(
             f"there is no workload {name!r}",
-            seen=unknown(name, shipped(), "workload"),
+            observed=unknown(name, shipped(), "workload"),
             do="name one of them, or the path of a YAML file",
         )
     return path, read_yaml(path, "workload")

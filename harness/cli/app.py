@@ -95,7 +95,7 @@ def _no_more_output() -> None:
 
 def _disk_full(error: Exception) -> int:
     _no_more_output()
-    full = environment_error("a disk is full", seen=str(error), do="make room on it (see `df`), then run it again")
+    full = environment_error("a disk is full", observed=str(error), do="make room on it (see `df`), then run it again")
     print(f"error: {full}", file=sys.stderr)
     return full.code
 
@@ -106,7 +106,7 @@ def _own_defect(error: Exception) -> int:
         traceback.print_exception(error, file=f)
     own = RackspanError(
         "this is a defect of rackspan itself",
-        seen=f"{type(error).__name__}: {error}",
+        observed=f"{type(error).__name__}: {error}",
         do=f"report it with {f.name}",
         code=Exit.DEFECT,
     )

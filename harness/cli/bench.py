@@ -15,7 +15,7 @@ from harness.benchmark import workload as workloads
 from harness.benchmark.campaign import Campaign, Outage
 from harness.benchmark.workload import Workload
 from harness.cli import report
-from harness.cli.output import Ticks, err, out
+from harness.cli.output import ConsoleProgress, err, out
 from harness.common.errors import Exit, RackspanError
 from harness.common.paths import project_root
 from harness.spec.cluster_spec import parse
@@ -43,21 +43,21 @@ def bench(
 ) -> None:
     """Compare ways of writing on a real cluster, in blocks that take turns, and write a page about it."""
     chosen = campaigns.load(workload).changed(rounds=rounds, seconds=block, warmup=warmup).on(backend)
-    progress = Ticks()
+    progress = ConsoleProgress()
     runs, failed = _parts(chosen, seed, progress)
     for line in failed:
         err.print(f"not measured: {line}", markup=False)
     page = report.write(runs, to or project_root() / "build" / "bench" / chosen.name, progress)
-    told = json.loads(page.with_name("report.json").read_text(encoding="utf-8"))
-    lines = [line for run in told["runs"] for line in [*run["findings"], *run["warnings"]]]
-    for line in [*lines, *(line for lives in told["lives"] for line in lives["findings"])]:
+    reported = json.loads(page.with_name("report.json").read_text(encoding="utf-8"))
+    lines = [line for run in reported["runs"] for line in [*run["findings"], *run["warnings"]]]
+    for line in [*lines, *(line for trials in reported["trials"] for line in trials["findings"])]:
         err.print(line, markup=False)
     out.print(str(page), markup=False)
     if failed:
         raise typer.Exit(Exit.FAILED)
 
 
-def _parts(chosen: Campaign, seed: int | None, progress: Ticks) -> tuple[list[Path], list[str]]:
+def _parts(chosen: Campaign, seed: int | None, progress: ConsoleProgress) -> tuple[list[Path], list[str]]:
     """Runs every part, also behind one that fails; run folders of those that ended, and what was said of the others.
 
     Raises RackspanError if none ended.
@@ -80,7 +80,7 @@ def _parts(chosen: Campaign, seed: int | None, progress: Ticks) -> tuple[list[Pa
     return runs, [f"{name}: {e.brief}" for name, e in failures]
 
 
-def _run(part: Workload | Outage, seed: int | None, campaign: dict[str, Any], progress: Ticks) -> Path:
+def _run(part: Workload | Outage, seed: int | None, campaign: dict[str, Any], progress: ConsoleProgress) -> Path:
     from harness.benchmark.outage import Stretches, run_outage
     from harness.benchmark.run import run_bench  # here, as every command would wait for what it imports
 

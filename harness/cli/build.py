@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from harness.cli.output import Ticks, out
+from harness.cli.output import ConsoleProgress, out
 from harness.distribution.build import build as build_all
 from harness.distribution.locate import KINDS, find
 
 
 def build() -> None:
     """Build both distributions and the load client, where anything they are made of has changed."""
-    build_all(Ticks())
+    build_all(ConsoleProgress())
     for kind in KINDS:
         out.print(str(find(kind).home), markup=False)

@@ -23,12 +23,12 @@ DISK_MB = 2000
 
 @dataclass(frozen=True)
 class Check:
-    """One need: `seen` is what there is, `disables` what does not work without it, `needed` if that is everything."""
+    """One need: `observed` is what there is, `disables` what fails without it, `needed` if that is everything."""
 
     name: str
     ok: bool
     needed: bool
-    seen: str
+    observed: str
     disables: str
 
 
@@ -49,8 +49,8 @@ def _java() -> Check:
             text = f"{java}: {e.strerror}"
     version = re.search(r'version "(\d+)', text)
     ok = version is not None and int(version[1]) >= 17
-    seen = text.splitlines()[0] if text else "no java in JAVA_HOME or on PATH"
-    return Check("java 17 or later", ok, True, seen, "everything")
+    observed = text.splitlines()[0] if text else "no java in JAVA_HOME or on PATH"
+    return Check("java 17 or later", ok, True, observed, "everything")
 
 
 def _commands() -> Check:
@@ -65,8 +65,8 @@ def _loopback() -> Check:
         with socket.socket() as s:
             s.bind(("127.77.1.1", 0))
     except OSError as e:
-        return Check("loopback addresses", False, True, f"127.77.1.1: {e.strerror}", "back end local")
-    return Check("loopback addresses", True, True, "127.77.1.1 can be bound", "back end local")
+        return Check("loopback addresses", False, True, f"127.77.1.1: {e.strerror}", "backend local")
+    return Check("loopback addresses", True, True, "127.77.1.1 can be bound", "backend local")
 
 
 def _cores() -> Check:
@@ -98,7 +98,7 @@ def _distribution(kind: str) -> Check:
 def _networks() -> Check:
     trial = attempt()
     return Check(
-        "networks", not trial.hindrance, False, trial.hindrance or trial.seen, "back end netns: delays and cuts"
+        "networks", not trial.skip_reason, False, trial.skip_reason or trial.observed, "backend netns: delays and cuts"
     )
 
 
@@ -109,8 +109,8 @@ def _docker() -> Check:
         with contextlib.closing(docker.from_env(timeout=5)) as engine:
             version = engine.version()["Version"]
     except docker.errors.DockerException as e:
-        return Check("docker engine", False, False, " ".join(str(e).split())[:120], "back end docker")
-    return Check("docker engine", True, False, f"version {version}", "back end docker")
+        return Check("docker engine", False, False, " ".join(str(e).split())[:120], "backend docker")
+    return Check("docker engine", True, False, f"version {version}", "backend docker")
 
 
 def _lines(path: str) -> list[str]:

@@ -24,4 +24,4 @@ def doctor(output: FormatOption = Format.TABLE) -> None:
 
 
 def _row(c: Check) -> tuple[str, ...]:
-    return (c.name, "ok" if c.ok else "missing", c.seen, "" if c.ok else f"not: {c.disables}")
+    return (c.name, "ok" if c.ok else "missing", c.observed, "" if c.ok else f"not: {c.disables}")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from harness.cli.options import ClusterArgument, chosen
-from harness.cli.output import Ticks, err
+from harness.cli.output import ConsoleProgress, err
 from harness.cluster import class_archive
 from harness.cluster import kafka_cluster as clusters
 from harness.cluster.kafka_cluster import KafkaCluster
@@ -22,7 +22,7 @@ def down(
     names = clusters.remains() if every else [name] if name else [chosen(None).name] if clusters.names() else []
     for one in names:
         if keep_data:
-            KafkaCluster.open(one, Ticks()).down(keep_data=True)
+            KafkaCluster.open(one, ConsoleProgress()).down(keep_data=True)
             err.print(f"{one}: stopped, data kept")
         elif clusters.remove(one):
             err.print(f"{one}: removed")

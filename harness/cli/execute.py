@@ -23,7 +23,7 @@ def execute(
     on = found.node(node)
     command = list(context.args)
     if not command:
-        raise usage_error("there is no command to run", seen=f"only {node}", do=f"rackspan exec {node} -- COMMAND")
+        raise usage_error("there is no command to run", observed=f"only {node}", do=f"rackspan exec {node} -- COMMAND")
     values = environment(found)
     values |= {"NODE": node, "RACK": on.node.rack, "ADDRESS": on.node.endpoint}
     values |= {"KAFKA_HOME": str(on.distribution.home), "PATH": str(on.distribution.home / "bin")}

@@ -1,4 +1,4 @@
-"""`rackspan fault`: what is broken on purpose, seen and ended: network, power, disks, moves, settings."""
+"""`rackspan fault`: what is broken on purpose, observed and ended: network, power, disks, moves, settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.faults.partitions import moved_leaders, moved_replicas
 from harness.faults.power import lose_unflushed
 from harness.faults.rolling import rolling_restart
 from harness.faults.settings import changed_setting
-from harness.network.link_controller import Links, LinkSeen
+from harness.network.link_controller import LinkMeasurement, Links
 from harness.recording.log_files import Tail
 
 fault = typer.Typer(
@@ -43,7 +43,7 @@ def cut(
     if gap:
         if other or one_way:
             raise usage_error(
-                f"cannot cut {racks} host by host", seen="a pair or one way", do="name one rack, without --one-way"
+                f"cannot cut {racks} host by host", observed="a pair or one way", do="name one rack, without --one-way"
             )
         cut_by_host(here, rack, gap)
         _show(links)
@@ -90,18 +90,18 @@ def slow(
     links = here.links
     for node in here.select(targets):
         if bandwidth:
-            links.narrow(node.name, bandwidth)
+            links.limit_bandwidth(node.name, bandwidth)
         if by or not bandwidth:
             links.slow(node.name, by or "100ms")
     _show_active(here)
 
 
-@fault.command("unplug")
-def unplug(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
+@fault.command("disconnect")
+def disconnect(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
     """Take nodes off the network; their processes run on."""
     here = chosen(cluster)
     for node in here.select(targets):
-        here.links.unplug(node.name)
+        here.links.disconnect(node.name)
     _show(here.links)
 
 
@@ -111,7 +111,7 @@ def power_cut(
     tail: Annotated[Tail, typer.Option(help="What is left behind the flushed part of a log.")] = "none",
     cluster: ClusterOption = None,
 ) -> None:
-    """Kill nodes and take from them all that they had not flushed; `rackspan start` brings them back (any back end)."""
+    """Kill nodes and take from them all that they had not flushed; `rackspan start` brings them back (any backend)."""
     here = chosen(cluster)
     nodes = here.select(targets)
     here.kill([n.name for n in nodes])
@@ -122,7 +122,7 @@ def power_cut(
 
 @fault.command("disk-full")
 def disk_full(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
-    """Let no file of nodes get longer: brokers end by themselves, as with a full disk (any back end)."""
+    """Let no file of nodes get longer: brokers end by themselves, as with a full disk (any backend)."""
     here = chosen(cluster)
     nodes = here.select(targets)
     fill(nodes)
@@ -139,7 +139,7 @@ def roll(
     cluster: ClusterOption = None,
 ) -> None:
     """Restart nodes one after the other; in order, and the next one when all replicas are in sync."""
-    names = rolling_restart(chosen(cluster), targets, how="kill" if unclean else "stop", whole=not unclean)
+    names = rolling_restart(chosen(cluster), targets, how="kill" if unclean else "stop", complete=not unclean)
     out.print(", ".join(names), markup=False)
 
 
@@ -170,14 +170,14 @@ def move_replicas(
 @fault.command("set")
 def change_setting(
     setting: Annotated[str, typer.Argument(help="As min.insync.replicas=3.")],
-    topic: Annotated[str, typer.Option(help="Of this topic. Default: of the whole cluster.")] = "",
+    topic: Annotated[str, typer.Option(help="Of this topic. Default: of the complete cluster.")] = "",
     cluster: ClusterOption = None,
 ) -> None:
     """Give a setting another value, until healed."""
     name, equals, value = setting.partition("=")
     if not equals:
         raise usage_error(
-            f"cannot read {setting} as a setting", seen="no =", do="as in rackspan fault set min.insync.replicas=3"
+            f"cannot read {setting} as a setting", observed="no =", do="as in rackspan fault set min.insync.replicas=3"
         )
     here = chosen(cluster)
     changed_setting(here, topic, name, value).begin(here)
@@ -186,13 +186,13 @@ def change_setting(
 
 @fault.command("list")
 def show(cluster: ClusterOption = None, output: FormatOption = Format.TABLE) -> None:
-    """Show what is broken on purpose, and every link: round-trip time asked and measured, and what is cut."""
+    """Show what is broken on purpose, and every link: round-trip time requested and measured, and what is cut."""
     here = chosen(cluster)
     links = here.links if apart(here) else None
     if output is not Format.TABLE:
         found = [{"what": a.what, "since_ns": a.since_ns} for a in active(here)]
         rows = _rows(links) if links else []
-        data({"active": found, "links": rows, "unplugged": links.state.unplugged if links else []}, output)
+        data({"active": found, "links": rows, "disconnected": links.state.disconnected if links else []}, output)
         return
     _show_active(here)
     if links:
@@ -214,7 +214,7 @@ def _pair(racks: str) -> tuple[str, str]:
     one, comma, other = racks.partition(",")
     if not comma:
         raise usage_error(
-            f"cannot read {racks} as two racks", seen="no comma", do="as in rackspan fault delay a,b 20ms"
+            f"cannot read {racks} as two racks", observed="no comma", do="as in rackspan fault delay a,b 20ms"
         )
     return one, other
 
@@ -230,23 +230,23 @@ def _show_active(cluster: KafkaCluster) -> None:
 def _show(links: Links) -> None:
     columns = ("RACKS", "RTT MS", "MEASURED MS", "JITTER", "LOSS", "CUT")
     out.print(table(columns, [list(r.values()) for r in _rows(links)]))
-    unplugged = links.state.unplugged
-    if unplugged:
-        out.print(f"off the network: {', '.join(unplugged)}", markup=False)
+    disconnected = links.state.disconnected
+    if disconnected:
+        out.print(f"off the network: {', '.join(disconnected)}", markup=False)
 
 
 def _rows(links: Links) -> list[dict[str, object]]:
     state = links.state
-    measured: dict[str, LinkSeen] = {seen.racks: seen for seen in links.measure(samples=9)}
+    measured: dict[str, LinkMeasurement] = {observed.racks: observed for observed in links.measure(samples=9)}
     rows: list[dict[str, object]] = []
     for one, other in state.pairs():
-        seen = measured.get(f"{one}-{other}")
+        observed = measured.get(f"{one}-{other}")
         cuts = [f"{a} to {b}" for a, b in state.cuts if {a, b} == {one, other}]
         rows.append(
             {
                 "racks": f"{one}-{other}",
                 "rtt_ms": state.link(one, other).ms,
-                "measured_ms": seen.p50_ms if seen else None,
+                "measured_ms": observed.p50_ms if observed else None,
                 "jitter": state.link(one, other).jitter,
                 "loss": state.link(one, other).loss,
                 "cut": ", ".join(cuts),

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from harness.backends.docker import engine
-from harness.cli.output import Ticks, out
+from harness.cli.output import ConsoleProgress, out
 from harness.distribution import container_image as images
 from harness.distribution.locate import find
 
 
 def image(distribution: Annotated[str, typer.Argument(help="rackspan, stock, or a folder.")] = "rackspan") -> None:
     """Make the image of a distribution from programs of this machine, without a registry; print its name."""
-    out.print(images.make(engine(), find(distribution), Ticks()), markup=False)
+    out.print(images.make(engine(), find(distribution), ConsoleProgress()), markup=False)

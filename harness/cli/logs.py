@@ -50,7 +50,7 @@ class Tail:
         self.offset = 0
 
     def lines(self) -> list[str]:
-        """Whole lines only."""
+        """Complete lines only."""
         size, behind = self.host.rest(self.path, self.offset)
         if size < self.offset:
             self.offset = 0
@@ -74,7 +74,7 @@ def selected(lines: Iterable[str], first: datetime | None, pattern: re.Pattern[s
 def _seconds(text: str) -> float:
     match = re.fullmatch(r"(\d+)([smh])", text)
     if match is None:
-        raise usage_error(f"cannot read --since {text}", seen="no number with s, m or h", do="as in --since 5m")
+        raise usage_error(f"cannot read --since {text}", observed="no number with s, m or h", do="as in --since 5m")
     return int(match[1]) * UNITS[match[2]]
 
 
@@ -82,4 +82,4 @@ def _pattern(text: str | None) -> re.Pattern[str] | None:
     try:
         return re.compile(text) if text is not None else None
     except re.error as e:
-        raise usage_error(f"cannot read --grep {text}", seen=str(e), do="give a regular expression") from None
+        raise usage_error(f"cannot read --grep {text}", observed=str(e), do="give a regular expression") from None

@@ -39,7 +39,7 @@ def pause(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
 
 
 def resume(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
-    """Let frozen nodes go on."""
+    """Let paused nodes continue."""
     _act(targets, cluster, KafkaCluster.resume)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.output import Format, Ticks
+from harness.cli.output import ConsoleProgress, Format
 from harness.cluster import kafka_cluster as clusters
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.cluster.targets import CONTROLLER, LEADER
@@ -43,14 +43,14 @@ FormatOption = Annotated[Format, typer.Option("--output", "-o", help="How to pri
 def chosen(name: str | None) -> KafkaCluster:
     """The cluster of that name, else the only one there is. Raises RackspanError (exit code 2)."""
     if name is not None:
-        return KafkaCluster.open(name, Ticks())
+        return KafkaCluster.open(name, ConsoleProgress())
     names = clusters.names()
     if not names:
-        raise usage_error("there is no cluster", seen="none was brought up", do="bring one up with `rackspan up`")
+        raise usage_error("there is no cluster", observed="none was brought up", do="bring one up with `rackspan up`")
     if len(names) > 1:
         raise usage_error(
             "it is not clear which cluster is meant",
-            seen=f"clusters: {', '.join(names)}",
+            observed=f"clusters: {', '.join(names)}",
             do="name one, as in `rackspan status NAME` or `rackspan stop a1 --cluster NAME`",
         )
-    return KafkaCluster.open(names[0], Ticks())
+    return KafkaCluster.open(names[0], ConsoleProgress())

@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from harness.common.progress import Progress, Seen
+from harness.common.progress import Progress, Update
 
 out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 200)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -34,7 +34,7 @@ class Format(StrEnum):
     YAML = "yaml"
 
 
-class Ticks(Progress):
+class ConsoleProgress(Progress):
     """A line with a tick and seconds for each step that ended; on a terminal also a spinner that says what is waited
     for. Steps may run side by side, in threads.
     """
@@ -45,7 +45,7 @@ class Ticks(Progress):
         self._waiting: dict[object, str] = {}
 
     @contextlib.contextmanager
-    def step(self, label: str) -> Iterator[Seen]:
+    def step(self, label: str) -> Iterator[Update]:
         started = time.monotonic()
         key = object()
         self._show(key, label)

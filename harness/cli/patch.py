@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from harness.cli.output import Ticks, out
+from harness.cli.output import ConsoleProgress, out
 from harness.distribution.build import gradle
 
 patch = typer.Typer(help="The patches of the distribution: list, apply, rebuild, check.", no_args_is_help=True)
@@ -35,6 +35,6 @@ def check() -> None:
 
 
 def _print(task: str, label: str) -> None:
-    text = gradle([task], label, Ticks()).strip()
+    text = gradle([task], label, ConsoleProgress()).strip()
     if text:
         out.print(text, markup=False)

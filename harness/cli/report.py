@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from harness.benchmark import gates
-from harness.cli.output import Ticks, out
+from harness.cli.output import ConsoleProgress, out
 from harness.common.atomic_files import write_aside
 from harness.common.errors import RackspanError, usage_error
 from harness.common.paths import project_root
@@ -42,14 +42,14 @@ def report(
     ] = None,
 ) -> None:
     """Make one HTML page of run folders: what was refused, what was acknowledged, how long it took."""
-    asked = None if gate is None else gates.load(gate)
+    requested = None if gate is None else gates.load(gate)
     frame = None if into is None else frame_of(into)
     chosen = runs or newest(runs_folder())
-    page = write(chosen, to or project_root() / "build" / "report", Ticks())
-    outcomes = gates.judge(asked, json.loads(page.with_name("report.json").read_text())) if asked else []
+    page = write(chosen, to or project_root() / "build" / "report", ConsoleProgress())
+    outcomes = gates.evaluate(requested, json.loads(page.with_name("report.json").read_text())) if requested else []
     if into and frame:
-        told = page.with_name("report.md").read_text(encoding="utf-8")
-        write_aside(into, frame[0] + re.sub("^## ", "### ", told, flags=re.MULTILINE) + frame[1])
+        reported = page.with_name("report.md").read_text(encoding="utf-8")
+        write_aside(into, frame[0] + re.sub("^## ", "### ", reported, flags=re.MULTILINE) + frame[1])
     for outcome in outcomes:
         out.print(str(outcome), markup=False)
     out.print(str(page), markup=False)
@@ -57,7 +57,7 @@ def report(
     if missed:
         raise RackspanError(
             f"{len(missed)} of {len(outcomes)} gates missed",
-            seen="; ".join(dict.fromkeys(o.gate for o in missed)),
+            observed="; ".join(dict.fromkeys(o.gate for o in missed)),
             do=f"see {page}; a gate that is missed for want of rounds needs a longer benchmark",
         )
 
@@ -67,13 +67,13 @@ def frame_of(document: Path) -> tuple[str, str]:
     try:
         text = document.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as e:
-        raise usage_error(f"cannot read {document}", seen=str(e), do="name a Markdown file") from e
+        raise usage_error(f"cannot read {document}", observed=str(e), do="name a Markdown file") from e
     frame = re.fullmatch(f"(.*^{BEGIN}\n).*?(^{END}$.*)", text, flags=re.MULTILINE | re.DOTALL)
     if not frame or text.count(BEGIN) > 1:
-        seen = f"{text.count(BEGIN)} times {BEGIN}" + ("" if frame else f" with {END} behind it")
+        observed = f"{text.count(BEGIN)} times {BEGIN}" + ("" if frame else f" with {END} behind it")
         raise usage_error(
             f"there is no one place for a report in {document}",
-            seen=seen,
+            observed=observed,
             do=f"give it one line {BEGIN} and one line {END} below",
         )
     return frame[1], frame[2]
@@ -85,7 +85,7 @@ def newest(folder: Path) -> list[Path]:
     Raises RackspanError (exit code 2) if there is no run.
     """
     found = {p.parent: _manifest(p) for p in sorted(folder.glob("*/manifest.json"))}
-    ended = [p for p, told in found.items() if told.get("state") in ("finished", "failed")]
+    ended = [p for p, reported in found.items() if reported.get("state") in ("finished", "failed")]
     benches = [p for p in ended if found[p]["kind"] == "bench" or _campaign(found[p])]
     if benches:
         campaign = _campaign(found[benches[-1]])
@@ -93,7 +93,9 @@ def newest(folder: Path) -> list[Path]:
     names = {path.name.partition("-")[2]: path for path in found}
     if not names:
         raise usage_error(
-            "there is no run to report on", seen=f"no run folder in {folder}", do="make one with `rackspan bench quiet`"
+            "there is no run to report on",
+            observed=f"no run folder in {folder}",
+            do="make one with `rackspan bench quiet`",
         )
     return list(names.values())
 
@@ -101,10 +103,10 @@ def newest(folder: Path) -> list[Path]:
 def _manifest(path: Path) -> dict[str, Any]:
     """What a run says of itself; nothing if it cannot be read, which the analysis then says of it."""
     try:
-        told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        reported: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return told
+    return reported
 
 
 def _campaign(manifest: dict[str, Any]) -> str:
@@ -116,15 +118,15 @@ def write(runs: list[Path], to: Path, progress: Progress) -> Path:
     command = [sys.executable, "-m", "spark_analysis", "report", *map(str, runs), "--out", str(to)]
     # One place for all reports: a benchmark's own page and a later one over several runs share what was computed.
     command += ["--cache", str(project_root() / "build" / "analysis")]
-    with progress.step(f"report on {len(runs)} run(s), by PySpark") as seen:
-        done = run(command, seen, {"PYSPARK_PYTHON": sys.executable})
+    with progress.step(f"report on {len(runs)} run(s), by PySpark") as update:
+        done = run(command, update, {"PYSPARK_PYTHON": sys.executable})
         if done.code:
             raise RackspanError(
                 "the analysis failed",
-                seen="\n".join(done.told[-20:]) or "nothing",
-                do="give run folders that are whole",
+                observed="\n".join(done.reported[-20:]) or "nothing",
+                do="give run folders that are complete",
             )
-    for line in done.told:
-        if "left out" in line:
+    for line in done.reported:
+        if "skipped" in line:
             progress.note(line)
     return Path(done.printed.strip())

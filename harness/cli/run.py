@@ -11,8 +11,8 @@ import typer
 
 from harness.benchmark import workload
 from harness.cli import report, test_stages
-from harness.cli.output import Ticks, err, out
-from harness.cli.test import PLAN, results_folder, system_tests, tell_troubles
+from harness.cli.output import ConsoleProgress, err, out
+from harness.cli.test import PLAN, report_failures, results_folder, system_tests
 from harness.common.errors import Exit
 from harness.common.paths import project_root
 from harness.distribution.build import build
@@ -31,7 +31,7 @@ def run(
     from harness.benchmark.outage import run_outage
     from harness.benchmark.run import run_bench  # here, as every command would wait for what it imports
 
-    progress = Ticks()
+    progress = ConsoleProgress()
     build(progress)
     folder = (results or results_folder()).resolve()
     plan = test_stages.run([system_tests("outage plan", [PLAN], folder)], folder / "logs", progress)
@@ -43,7 +43,7 @@ def run(
     page = report.write(runs, to or project_root() / "build" / "report", progress)
     for line in json.loads(page.with_name("report.json").read_text(encoding="utf-8"))["headline"]:
         err.print(line, markup=False)
-    tell_troubles(folder)
+    report_failures(folder)
     err.print(f"outage plan: {plan}", markup=False)
     out.print(str(page), markup=False)
     if plan.failed:

@@ -1,4 +1,4 @@
-"""`rackspan soak`: load and seeded faults, cycle after cycle, each judged by the checker."""
+"""`rackspan soak`: load and seeded faults, cycle after cycle, each evaluated by the checker."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from harness.backends import BACKENDS
 from harness.cli import report
-from harness.cli.output import Ticks, err, out
+from harness.cli.output import ConsoleProgress, err, out
 from harness.common.errors import Exit
 from harness.common.paths import project_root
 from harness.spec.cluster_spec import parse
@@ -34,7 +34,7 @@ def soak(
     min_racks: Annotated[int, typer.Option(min=0, help="min.insync.racks of the topics; 0: not set, as in stock.")] = 2,
     rate: Annotated[float, typer.Option(min=1, help="Records per second of each of the two producers.")] = 100,
     faults: Annotated[
-        str, typer.Option(help="Only these, as kill,power_cut:rack. Default: all that the back end can do.")
+        str, typer.Option(help="Only these, as kill,power_cut:rack. Default: all that the backend can do.")
     ] = "",
     backend: Annotated[str, typer.Option(help="docker: also cuts; netns: also delays and loss.")] = "local",
     to: Annotated[Path | None, typer.Option("--out", help="Folder for soak.md, soak.json, check.html.")] = None,
@@ -59,7 +59,7 @@ def soak(
         min_racks=min_racks,
         first=first,
         kinds=kinds,
-        progress=Ticks(),
+        progress=ConsoleProgress(),
     )
     out.print(f"{done.by_kind()}\n\n{done.table()}", markup=False, soft_wrap=True)
     if not done.good:

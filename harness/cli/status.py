@@ -30,7 +30,7 @@ def status(
     """Show every node of a cluster; exit code 1 if it is not healthy."""
     cluster = chosen(name)
     if watch and output is Format.TABLE and interactive():
-        now = live(cluster.name, every, lambda seen: seen.health == exit_when)
+        now = live(cluster.name, every, lambda observed: observed.health == exit_when)
         show(now)
         raise typer.Exit(Exit.OK if now.health == "healthy" else Exit.FAILED)
     now = cluster.status()

@@ -11,12 +11,12 @@ import typer
 import yaml
 
 from harness.cli import test_stages
-from harness.cli.output import Ticks, err, out
+from harness.cli.output import ConsoleProgress, err, out
 from harness.cli.test_stages import Stage
 from harness.common.errors import Exit
 from harness.common.paths import project_root
 from harness.distribution.build import build, gradle, gradle_command
-from harness.ducktape_support.session import read_report, troubles
+from harness.ducktape_support.session import failures, read_report
 from harness.network.netns_support import attempt
 from harness.third_party_clients.prepare import prepare
 
@@ -34,7 +34,7 @@ def test(
     ] = 2,
 ) -> None:
     """Run all tests of the project, or only some system tests; failures first, exit code 1 if there are any."""
-    progress = Ticks()
+    progress = ConsoleProgress()
     build(progress)
     if not suites or any("clients" in name for name in suites):
         prepare(progress)
@@ -46,7 +46,7 @@ def test(
         gradle(["checkChanges"], "jars: official bytes but for the classes that are listed", progress)
         wanted = everything(folder)
     tally = test_stages.run(wanted, folder / "logs", progress, jobs)
-    tell_troubles(folder)
+    report_failures(folder)
     out.print(str(tally))
     if tally.failed:
         raise typer.Exit(Exit.FAILED)
@@ -58,7 +58,7 @@ def everything(folder: Path) -> list[Stage]:
     pytest = [python, "-m", "pytest", "-q", "--durations=10"]
     reports = folder / "reports"
     command, upstream, bases = str(project_root() / "rackspan"), reports / "upstream", folder / "bases" / "system"
-    breakable = "local" if attempt().hindrance else "netns"
+    breakable = "local" if attempt().skip_reason else "netns"
     # docs/results/durability.md runs the first cycle of this seed.
     soak = [command, "soak", "--seed", "1", "--first", "2", "--cycles", "30", "--backend", breakable]
 
@@ -104,9 +104,9 @@ def system_tests(name: str, suites: list[str], folder: Path) -> Stage:
     return Stage(name, [*session, *suites], place)
 
 
-def tell_troubles(folder: Path) -> None:
+def report_failures(folder: Path) -> None:
     """Prints the system tests below a results folder that failed, or passed at the second attempt only."""
     for report in sorted(folder.glob("**/system/*/*/report.json")):
         if "latest" not in report.parts:
-            for line in troubles(read_report(report)):
+            for line in failures(read_report(report)):
                 err.print(line, markup=False)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from harness.backends import BACKENDS
-from harness.cli.output import Ticks, err, out, table
+from harness.cli.output import ConsoleProgress, err, out, table
 from harness.cli.status import show
 from harness.cluster.kafka_cluster import READY_SECONDS, AlreadyUp, KafkaCluster
 from harness.common.errors import Exit, usage_error
@@ -25,7 +25,7 @@ def up(
     controllers: Annotated[int | None, typer.Option(help="Number of controllers.")] = None,
     backend: Annotated[str | None, typer.Option(help=f"Where nodes run: {', '.join(BACKENDS)}.")] = None,
     hosts: Annotated[
-        Path | None, typer.Option("--inventory", help="Machines for the back end ssh, as YAML or ducktape's JSON.")
+        Path | None, typer.Option("--inventory", help="Machines for the backend ssh, as YAML or ducktape's JSON.")
     ] = None,
     link: Annotated[
         list[str] | None, typer.Option("--link", help="Round-trip time between racks: default=2ms, a-c=20ms.")
@@ -55,7 +55,7 @@ def up(
         out.print(table(columns, [(n.name, n.rack, n.role, n.id, n.endpoint, n.heap) for n in nodes]))
         return
     try:
-        cluster = KafkaCluster.up(spec, seconds=wait, progress=Ticks())
+        cluster = KafkaCluster.up(spec, seconds=wait, progress=ConsoleProgress())
     except AlreadyUp:
         err.print(f"cluster {spec.name} exists already:")
         status = KafkaCluster.open(spec.name).status()
@@ -71,5 +71,5 @@ def up(
 def _pair(text: str, option: str, example: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise usage_error(f"cannot read {option} {text}", seen="no KEY=VALUE", do=f"as in {option} {example}")
+        raise usage_error(f"cannot read {option} {text}", observed="no KEY=VALUE", do=f"as in {option} {example}")
     return key.strip(), value.strip()

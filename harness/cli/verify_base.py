@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.output import Ticks, err, out
+from harness.cli.output import ConsoleProgress, err, out
 from harness.cli.test import results_folder
 from harness.common.errors import Exit, usage_error
 from harness.common.paths import project_root
@@ -25,11 +25,11 @@ def verify_base(
     results: Annotated[Path | None, typer.Option(help="Folder for logs and reports of the outage.")] = None,
 ) -> None:
     """Build on other bases than the product's; there run upstream's PartitionTest and the outage of a rack."""
-    progress = Ticks()
+    progress = ConsoleProgress()
     known = sorted(p.parent.name for p in (project_root() / "kafka-patch" / "bases").glob("*/upstream.toml"))
     for base in bases or []:
         if base not in known:
-            raise usage_error(f"there is no base {base}", seen=f"known: {', '.join(known)}", do="name one of them")
+            raise usage_error(f"there is no base {base}", observed=f"known: {', '.join(known)}", do="name one of them")
     folder = (results or results_folder() / "system").resolve()
     failed = False
     gradle(["loadClient"], "build: load client", progress)

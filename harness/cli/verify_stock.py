@@ -9,14 +9,14 @@ from typing import Annotated
 import typer
 
 from harness.cli.options import FormatOption
-from harness.cli.output import Format, Ticks, data, err, out, table
+from harness.cli.output import ConsoleProgress, Format, data, err, out, table
 from harness.common.errors import Exit, RackspanError, usage_error
 from harness.common.paths import locked, project_root
 from harness.distribution.build import build
 from harness.distribution.locate import find
 from harness.upstream_tests.classes import JarClasses, artifacts, matching, selection
 from harness.upstream_tests.tables import COLUMNS, Row, Table
-from harness.upstream_tests.variants import Side
+from harness.upstream_tests.variants import Variant
 from harness.upstream_tests.verify import batches, verify
 
 # Roles of locked artifacts beside the distribution's own jars.
@@ -41,37 +41,37 @@ def verify_stock(
     stock: Annotated[str, typer.Option(help="stock, or the folder of a distribution.")] = "stock",
     fresh: Annotated[bool, typer.Option("--fresh", help="Run also what is known of these very jars.")] = False,
     to: Annotated[Path | None, typer.Option("--out", help="Folder for upstream.md, upstream.json, junit.xml.")] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Batches of classes at a time, each with a JVM a side.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Batches of classes at a time, each with a JVM a variant.")] = 1,
     carry: Annotated[
         Path | None, typer.Option(help="An upstream.json of before: what was well on these very jars is not run again.")
     ] = None,
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Run upstream's compiled tests on stock and on patched jars; one that only stock passes is an error."""
-    progress = Ticks()
+    progress = ConsoleProgress()
     build(progress)
     chosen = selection()
     store = project_root() / "build" / "upstream"
     tests = artifacts(*_ROLES)
     jars = JarClasses(a.file for a in tests if a.name.startswith("kafka"))
-    left_out = {n: why for n in jars.tests if (why := chosen.reason_to_leave_out(n))}
-    names = [n for n in jars.tests if n not in left_out]
+    skipped = {n: why for n in jars.tests if (why := chosen.reason_to_leave_out(n))}
+    names = [n for n in jars.tests if n not in skipped]
     if classes:
         names = matching(names, classes)
         if not names:
             raise usage_error(
                 "there is no such test class",
-                seen=f"nothing matches {' '.join(classes)} among {len(jars.tests)} classes",
+                observed=f"nothing matches {' '.join(classes)} among {len(jars.tests)} classes",
                 do="name a class as PartitionTest, or a pattern as 'kafka.cluster.*'",
             )
     elif tier is Tier.QUICK:
         names = matching(names, chosen.quick)
-    left, right = Side("stock", find(stock), tests, store), Side("patched", find(patched), tests, store)
+    left, right = Variant("stock", find(stock), tests, store), Variant("patched", find(patched), tests, store)
     if fresh:
-        for side in (left, right):
-            side.forget(names)
-    absent = {} if classes or tier is Tier.QUICK else left_out
-    result = Table(jars={"stock": left.digest, "patched": right.digest}, classes=[], left_out=absent)
+        for variant in (left, right):
+            variant.forget(names)
+    absent = {} if classes or tier is Tier.QUICK else skipped
+    result = Table(jars={"stock": left.digest, "patched": right.digest}, classes=[], skipped=absent)
     if carry is not None:
         result.classes = Table.read(carry).carried(result.jars, names)
         progress.note(f"{len(result.classes)} of {len(names)} classes are known from {carry}")
@@ -80,14 +80,14 @@ def verify_stock(
         wanted = batches([n for n in names if n not in known], jars, chosen)
         for verdicts in verify(left, right, wanted, chosen, progress, jobs):
             # Without any test it is a base of other classes.
-            found = [Row.of(v) for v in verdicts if v.stock.tests or v.patched.tests or v.trouble]
+            found = [Row.of(v) for v in verdicts if v.stock.tests or v.patched.tests or v.failure]
             result.classes = sorted([*result.classes, *found], key=lambda r: r.name)
             result.write(to or store)  # so far: it may be broken off
-            for line in [line for row in found for line in (*row.errors, row.trouble) if line]:
+            for line in [line for row in found for line in (*row.errors, row.failure) if line]:
                 err.print(f"  {line}", markup=False)
     if not result.classes:
         raise RackspanError(
-            "no tests were found", seen=f"{', '.join(names[:5])} hold none", do="name classes that hold tests"
+            "no tests were found", observed=f"{', '.join(names[:5])} hold none", do="name classes that hold tests"
         )
     result.write(to or store)
     if form is Format.TABLE:
@@ -97,5 +97,5 @@ def verify_stock(
         data(result.data(), form)
     if any(row.errors for row in result.classes):
         raise typer.Exit(Exit.FAILED)
-    if any(row.trouble for row in result.classes):
+    if any(row.failure for row in result.classes):
         raise typer.Exit(Exit.TIMEOUT)

@@ -24,7 +24,7 @@ from harness.faults.healing import Active, active
 
 
 @dataclass(frozen=True)
-class Seen:
+class Snapshot:
     """A cluster at one moment."""
 
     status: ClusterStatus
@@ -37,44 +37,44 @@ def interactive() -> bool:
     return out.is_terminal and not out.is_dumb_terminal and sys.stdin.isatty()
 
 
-def look(name: str) -> Seen:
+def look(name: str) -> Snapshot:
     """The cluster of that name now. Raises RackspanError if there is none any more."""
     cluster = KafkaCluster.open(name)
     status = cluster.status()
-    return Seen(status, _spans(cluster), active(cluster))
+    return Snapshot(status, _spans(cluster), active(cluster))
 
 
 def watch(name: str, every: float, until: Callable[[ClusterStatus], bool]) -> ClusterStatus:
-    """Shows the cluster until q or Ctrl-C is pressed, or `until` holds; returns what was seen last.
+    """Shows the cluster until q or Ctrl-C is pressed, or `until` holds; returns what was observed last.
 
     Raises RackspanError if the cluster is removed meanwhile.
     """
-    seen = look(name)  # here first: from here the thread inherits where clusters can be reached
-    answers: SimpleQueue[Seen | RackspanError] = SimpleQueue()
+    observed = look(name)  # here first: from here the thread inherits where clusters can be reached
+    answers: SimpleQueue[Snapshot | RackspanError] = SimpleQueue()
     stopped = threading.Event()
     threading.Thread(target=_looks, args=(name, every, answers, stopped), daemon=True).start()
     try:
-        with keys() as pressed, Live(screen(seen), console=out, screen=True, auto_refresh=False) as live:
+        with keys() as pressed, Live(screen(observed), console=out, screen=True, auto_refresh=False) as live:
             live.refresh()
-            while not until(seen.status) and "q" not in pressed(0.1).lower():
+            while not until(observed.status) and "q" not in pressed(0.1).lower():
                 try:
                     answer = answers.get_nowait()
                 except Empty:
                     continue
                 if isinstance(answer, RackspanError):
                     raise answer
-                seen = answer
-                live.update(screen(seen), refresh=True)
+                observed = answer
+                live.update(screen(observed), refresh=True)
     except KeyboardInterrupt:
         pass  # the other way to leave
     finally:
         stopped.set()
-    return seen.status
+    return observed.status
 
 
-def screen(seen: Seen) -> RenderableType:
+def screen(observed: Snapshot) -> RenderableType:
     """All that is shown."""
-    now = seen.status
+    now = observed.status
     health = _word(now.health, now.health == "healthy")
     head = Text.assemble(f"{now.name} ({now.distribution}) is ", health, f"   bootstrap {now.bootstrap}")
     parts: list[RenderableType] = [
@@ -84,11 +84,11 @@ def screen(seen: Seen) -> RenderableType:
         Text(),
         table(("NODE", "RACK", "ROLE", "STATE", "LEADERS", "IN SYNC"), [_node(n) for n in now.nodes]),
     ]
-    if seen.topics:
+    if observed.topics:
         columns = ("TOPIC", "PARTITIONS", "WITHOUT LEADER", "RACKS IN SYNC", "ASKED", "PLACED IN")
-        parts += [Text(), table(columns, [_topic(s) for s in seen.topics])]
-    if seen.faults:
-        parts += [Text(), table(("FAULT", "SINCE"), [(f.what, f.since) for f in seen.faults])]
+        parts += [Text(), table(columns, [_topic(s) for s in observed.topics])]
+    if observed.faults:
+        parts += [Text(), table(("FAULT", "SINCE"), [(f.what, f.since) for f in observed.faults])]
     return Group(*parts, Text(), Text("q ends", style="dim"))
 
 
@@ -113,7 +113,7 @@ def _node(n: NodeStatus) -> tuple[object, ...]:
 
 
 def _topic(s: Span) -> tuple[object, ...]:
-    return s.topic, s.partitions, s.leaderless or None, _word(str(s.racks), s.enough), s.asked or None, s.placed
+    return s.topic, s.partitions, s.leaderless or None, _word(str(s.racks), s.enough), s.requested or None, s.placed
 
 
 def _word(text: str, good: bool) -> Text:
@@ -130,7 +130,7 @@ def _spans(cluster: KafkaCluster) -> list[Span]:
     return spans(view, placed, {topic: int(value) for topic, value in found.items()})
 
 
-def _looks(name: str, every: float, answers: SimpleQueue[Seen | RackspanError], stopped: threading.Event) -> None:
+def _looks(name: str, every: float, answers: SimpleQueue[Snapshot | RackspanError], stopped: threading.Event) -> None:
     """Looks again and again: an answer may take seconds, and keys must not wait for it."""
     while not stopped.wait(every):
         try:

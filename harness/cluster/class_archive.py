@@ -1,7 +1,7 @@
 """The AppCDS archive: classes as the JVM has them loaded, made once per distribution and JDK; halves the start of a
 node.
 
-The JVM checks the archive against its own build and the class path and goes on without it where they differ.
+The JVM checks the archive against its own build and the class path and continues without it where they differ.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness.cluster.jvm_options import QUICK
 from harness.cluster.storage import random_id
 from harness.common.errors import RackspanError
 from harness.common.paths import claim_block, locked, locked_wait, project_root, release_block
-from harness.common.progress import Progress, Seen
+from harness.common.progress import Progress, Update
 from harness.common.wait import wait_for
 from harness.distribution.locate import Distribution
 from harness.spec.topology import BROKER_PORT, CONTROLLER_PORT
@@ -37,11 +37,11 @@ def archive_for(distribution: Distribution, progress: Progress | None = None) ->
         return str(path)
     with locked_wait(_folder() / "lock"):
         if not path.exists():
-            with progress.step("class archive made (once per distribution)") as seen:
+            with progress.step("class archive made (once per distribution)") as update:
                 try:
-                    _make(distribution, path, seen)
+                    _make(distribution, path, update)
                 except RackspanError as e:
-                    progress.note(f"no class archive, nodes start slower: {e.what}; {e.seen}")
+                    progress.note(f"no class archive, nodes start slower: {e.what}; {e.observed}")
                     return None
     return str(path)
 
@@ -71,7 +71,7 @@ def _key(distribution: Distribution) -> str:
     return hashlib.sha256("\n".join([java, str(distribution.home), *jars]).encode()).hexdigest()[:12]
 
 
-def _make(distribution: Distribution, path: Path, seen: Seen) -> None:
+def _make(distribution: Distribution, path: Path, update: Update) -> None:
     """Runs one node that is broker and controller until it serves, and lets its JVM write the archive as it ends."""
     folder = path.with_suffix(".making")
     _clear(folder)
@@ -79,7 +79,7 @@ def _make(distribution: Distribution, path: Path, seen: Seen) -> None:
     block = claim_block(folder)
     address = f"127.{block}.255.1"  # above every rack's
     try:
-        _run_once(distribution, LocalHost("class archive", address, str(folder)), folder / "archive.jsa", seen)
+        _run_once(distribution, LocalHost("class archive", address, str(folder)), folder / "archive.jsa", update)
         for old in path.parent.glob(f"{distribution.version}-*.jsa"):
             old.unlink()  # of an earlier build or JDK; a JVM that has it mapped keeps it
         (folder / "archive.jsa").replace(path)
@@ -88,7 +88,7 @@ def _make(distribution: Distribution, path: Path, seen: Seen) -> None:
         release_block(folder, block)
 
 
-def _run_once(distribution: Distribution, host: LocalHost, archive: Path, seen: Seen) -> None:
+def _run_once(distribution: Distribution, host: LocalHost, archive: Path, update: Update) -> None:
     properties, console = f"{host.root}/server.properties", f"{host.root}/console.log"
     host.write(
         properties,
@@ -103,8 +103,10 @@ def _run_once(distribution: Distribution, host: LocalHost, archive: Path, seen: 
     start = [distribution.script("kafka-server-start.sh"), properties]
     process = host.start(start, pid_file=f"{host.root}/pid", output=console, env=env)
     do = "nodes start without an archive, only slower"
-    wait_for("a node to load its classes", lambda: view([f"{host.address}:{BROKER_PORT}"]).racks, 60, do=do, seen=seen)
+    wait_for(
+        "a node to load its classes", lambda: view([f"{host.address}:{BROKER_PORT}"]).racks, 60, do=do, update=update
+    )
     host.signal(process, signal.SIGTERM)
-    wait_for("the JVM to write the archive", lambda: host.state(process) is ProcessState.GONE, 60, do=do, seen=seen)
+    wait_for("the JVM to write the archive", lambda: host.state(process) is ProcessState.GONE, 60, do=do, update=update)
     if not archive.exists():
-        raise RackspanError("the JVM wrote no archive", seen=last_lines(host.read(console)), do=do)
+        raise RackspanError("the JVM wrote no archive", observed=last_lines(host.read(console)), do=do)

@@ -78,7 +78,7 @@ def view(endpoints: Iterable[str], seconds: float = 3.0) -> View:
             tried.append(f"{endpoint}: {e.strerror if isinstance(e, OSError) and e.strerror else describe(e)}")
     raise RackspanError(
         "no broker answers",
-        seen="; ".join(tried) or "no broker process runs",
+        observed="; ".join(tried) or "no broker process runs",
         do="start one with `rackspan start NODE`",
     )
 
@@ -93,7 +93,7 @@ def answers(address: str, port: int, seconds: float = 0.5) -> bool:
 
 
 def settings(endpoints: Iterable[str], topics: Iterable[str], name: str, seconds: float = 3.0) -> dict[str, str]:
-    """The value in force of a setting by topic, left out where there is no such setting; asks the first of the brokers
+    """The value in force of a setting by topic, skipped where there is no such setting; asks the first of the brokers
     that answers, and returns nothing where none does.
     """
     wanted = [ConfigResource(ConfigResourceType.TOPIC, topic, {name: None}) for topic in topics]
@@ -132,9 +132,9 @@ def _client(endpoint: str, seconds: float) -> Iterator[Any]:
 def _ask_only(client: KafkaAdminClient, address: str, port: int) -> None:
     """Keeps the client from asking another broker that it has heard of, which may hang."""
     known = client._manager.cluster.brokers()
-    asked = [b.node_id for b in known if (b.host, b.port) == (address, port)]
-    if asked:
-        client._manager.least_loaded_node = lambda: asked[0]
+    requested = [b.node_id for b in known if (b.host, b.port) == (address, port)]
+    if requested:
+        client._manager.least_loaded_node = lambda: requested[0]
 
 
 def parse(cluster: dict[str, Any], quorum: dict[str, Any], topics: list[dict[str, Any]]) -> View:
@@ -151,7 +151,7 @@ def parse(cluster: dict[str, Any], quorum: dict[str, Any], topics: list[dict[str
         for t in topics
         for p in t["partitions"]
     )
-    # The client asks for fenced brokers too: registered, but not yet (or no more) alive in the controller's eyes.
+    # The client requires fenced brokers too: registered, but not yet (or no more) alive in the controller's eyes.
     alive = [b for b in cluster["brokers"] if not b.get("is_fenced", False)]
     racks = {b["node_id"] if "node_id" in b else b["broker_id"]: b["rack"] or "" for b in alive}
     return View(racks, leader, voters, partitions)

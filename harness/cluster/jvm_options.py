@@ -27,7 +27,7 @@ class JvmOptions:
         """Performance flags: `quick` starts fast and suffices for function tests; `full` is for numbers."""
         flags = [*(QUICK if self.mode == "quick" else FULL), "-Djava.awt.headless=true"]
         if self.archive is not None:
-            # An archive that does not fit is no error: the JVM goes on without it.
+            # An archive that does not fit is no error: the JVM continues without it.
             flags += [
                 "-Xshare:auto",
                 f"-XX:SharedArchiveFile={self.archive}",

@@ -64,7 +64,7 @@ class KafkaCluster:
     ) -> KafkaCluster:
         """Brings a new cluster up and waits until every node is ready.
 
-        `tied`: where the back end can, the cluster ends with this process, however that ends.
+        `tied`: where the backend can, the cluster ends with this process, however that ends.
 
         What an interrupted run left under the same name is ended first; kept data is used again. A node that fails
         stays
@@ -106,7 +106,7 @@ class KafkaCluster:
         if state is None:
             raise usage_error(
                 f"there is no cluster {name!r}",
-                seen=f"clusters: {', '.join(names()) or 'none'}",
+                observed=f"clusters: {', '.join(names()) or 'none'}",
                 do="bring one up with `rackspan up`",
             )
         return cls(clusters_folder() / name, state, progress)
@@ -121,7 +121,7 @@ class KafkaCluster:
         Raises RackspanError, also while another process is in such a block of the same name.
         """
         life = _locks() / f"{spec.name}.run"
-        with locked(life, busy=f"cluster {spec.name!r} belongs to a run that goes on"):
+        with locked(life, busy=f"cluster {spec.name!r} belongs to a run that continues"):
             remove(spec.name)
             try:
                 yield cls.up(spec, seconds=seconds, progress=progress, tied=True)
@@ -129,7 +129,7 @@ class KafkaCluster:
                 remove(spec.name)
 
     def down(self, *, keep_data: bool = False) -> None:
-        """Ends the cluster. With `keep_data` nodes stop in order and the folder stays for the next `up`."""
+        """Ends the cluster. With `keep_data` nodes shut down cleanly and the folder stays for the next `up`."""
         if not keep_data:
             with self._alone(self.name):
                 self._erase(self.folder, self.state)
@@ -175,7 +175,7 @@ class KafkaCluster:
             if distribution is not None:
                 chosen = self._change(chosen, distribution)
             self._want(chosen, "running")
-            if not self.backend.stands():
+            if not self.backend.is_up():
                 self._make_network()
                 self.backend.let_go()
             self._start(chosen, seconds)
@@ -213,7 +213,7 @@ class KafkaCluster:
             n.pause()
 
     def resume(self, targets: Targets) -> None:
-        """Lets paused nodes go on. Raises RackspanError if one does not run."""
+        """Lets paused nodes continue. Raises RackspanError if one does not run."""
         for n in self.select(targets):
             n.resume()
 
@@ -221,11 +221,11 @@ class KafkaCluster:
 
     @property
     def links(self) -> Links:
-        """Delays and cuts between racks. Raises RackspanError (exit code 4) if the back end has none."""
+        """Delays and cuts between racks. Raises RackspanError (exit code 4) if the backend has none."""
         return self.backend.links(self.plan)
 
     def alive_brokers(self) -> list[str]:
-        """address:port of the brokers whose processes run and are not frozen."""
+        """address:port of the brokers whose processes run and are not paused."""
         brokers = [n for n in self._by_name().values() if n.node.role == "broker"]
         return [n.node.endpoint for n in brokers if n.look()[1] is ProcessState.RUNNING]
 
@@ -237,22 +237,22 @@ class KafkaCluster:
     def status(self) -> ClusterStatus:
         """State of every node, from the processes and from what the cluster says of itself."""
         self._reload()
-        seen: View | None = None
+        observed: View | None = None
         silence = ""
         alive = self.alive_brokers()
         if alive:
             try:
                 self.backend.enter()
-                seen = view(alive)
+                observed = view(alive)
             except RackspanError as e:
-                silence = f"{e.what}: {e.seen}"
+                silence = f"{e.what}: {e.observed}"
         nodes = [self._node_status(n) for n in self._by_name().values()]
         return summarize(
-            self.state, self.bootstrap, nodes, seen, silence, str(self.folder), self.backend.faults(self.plan)
+            self.state, self.bootstrap, nodes, observed, silence, str(self.folder), self.backend.faults(self.plan)
         )
 
     def node_states(self, names: Iterable[str]) -> dict[str, str]:
-        """State of nodes as their processes tell, by name."""
+        """State of nodes as their processes report, by name."""
         self._reload()
         return {name: self._node_status(self.node(name)).state for name in names}
 
@@ -260,7 +260,7 @@ class KafkaCluster:
         """Waits until brokers are registered and unfenced and controllers follow their leader. Raises RackspanError."""
         chosen = self.select(targets)
         self.backend.enter()
-        with self.progress.step(f"{count_of(chosen)} ready") as seen:
+        with self.progress.step(f"{count_of(chosen)} ready") as update:
             try:
                 wait_for(
                     f"{names_of(chosen)} to be ready",
@@ -268,7 +268,7 @@ class KafkaCluster:
                     seconds,
                     every=0.15,
                     at_once=NodeFailed,
-                    seen=seen,
+                    update=update,
                 )
             except RackspanError:
                 self._note_errors(chosen)
@@ -282,8 +282,8 @@ class KafkaCluster:
             late = now.under_replicated
             return Pending(f"{len(late)} partitions under-replicated, first {late[0]}") if late else not now.leaderless
 
-        with self.progress.step("all replicas in sync") as seen:
-            wait_for("all replicas in sync", in_sync, seconds, seen=seen)
+        with self.progress.step("all replicas in sync") as update:
+            wait_for("all replicas in sync", in_sync, seconds, update=update)
 
     def wait_healthy(self, seconds: float = READY_SECONDS) -> None:
         """Waits until all nodes serve and all replicas are in sync. Raises WaitTimeout that says what is not so."""
@@ -292,8 +292,8 @@ class KafkaCluster:
             now = self.status()
             return now.health == "healthy" or Pending("; ".join(now.reasons))
 
-        with self.progress.step("cluster healthy") as seen:
-            wait_for(f"cluster {self.name} to be healthy", healthy, seconds, seen=seen)
+        with self.progress.step("cluster healthy") as update:
+            wait_for(f"cluster {self.name} to be healthy", healthy, seconds, update=update)
 
     # ---- inside ------------------------------------------------------------------------------------------------------
 
@@ -304,7 +304,7 @@ class KafkaCluster:
         if old.spec != spec:
             raise usage_error(
                 f"cluster {spec.name!r} was kept with another spec",
-                seen="data of the kept one is still there",
+                observed="data of the kept one is still there",
                 do=f"start it as it was with `rackspan start all`, or remove it with `rackspan down {spec.name}`",
             )
         cluster = cls(folder, old, progress)
@@ -319,15 +319,15 @@ class KafkaCluster:
         return cluster
 
     def _make_network(self) -> None:
-        """What the hosts need, and the delays between racks as asked, which every run depends on."""
+        """What the hosts need, and the delays between racks as requested, which every run depends on."""
         if Capability.DELAY not in self.backend.capabilities:
             self.backend.bring_up(self.plan)
             self._install()
             return
-        with self.progress.step(f"network of {len(self.plan.nodes)} hosts made") as seen:
+        with self.progress.step(f"network of {len(self.plan.nodes)} hosts made") as update:
             self.backend.bring_up(self.plan)
             for link in self.links.check():
-                seen(str(link))
+                update(str(link))
 
     def _install(self) -> None:
         wanted = {n.name: self._own(n) for n in self.plan.nodes}
@@ -366,7 +366,7 @@ class KafkaCluster:
         if running:
             raise usage_error(
                 f"cannot change the distribution of {names_of(running)}",
-                seen="the process is there",
+                observed="the process is there",
                 do=f"stop it first: `rackspan stop {' '.join(n.name for n in running)}`",
             )
         spec = self.state.spec
@@ -437,7 +437,9 @@ class KafkaCluster:
         """Takes over what other commands wrote since. Raises RackspanError if the cluster was removed."""
         now = states.load(self.folder)
         if now is None:
-            raise RackspanError(f"cluster {self.name!r} is gone", seen="it was removed meanwhile", do="`rackspan ls`")
+            raise RackspanError(
+                f"cluster {self.name!r} is gone", observed="it was removed meanwhile", do="`rackspan ls`"
+            )
         self.state.phase, self.state.nodes = now.phase, now.nodes
         if now.spec != self.state.spec:  # another command changed the distribution of a node
             self._respec(now.spec)
@@ -490,25 +492,25 @@ def _locks() -> Path:
 
 
 def _claim(folder: Path, spec: ClusterSpec) -> int:
-    """A block of addresses, for a back end whose clusters share a network; else 0."""
+    """A block of addresses, for a backend whose clusters share a network; else 0."""
     if spec.backend == "local":
         return claim_block(folder, {b: plan(spec, b).listeners for b in BLOCKS})
     return claim_block(folder) if spec.backend == "docker" else 0
 
 
 def _know_jvm(nodes: Sequence[KafkaNode]) -> None:
-    """Has the flags of all nodes worked out before threads ask for them: that may take a run of a node."""
+    """Has the flags of all nodes worked out before threads require them: that may take a run of a node."""
     for n in nodes:
         n.jvm()
 
 
 class AlreadyUp(RackspanError):
-    """`up` was asked for a cluster that exists."""
+    """`up` was requested a cluster that exists."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
             f"cluster {name!r} exists already",
-            seen="it was brought up before",
+            observed="it was brought up before",
             do=f"see `rackspan status {name}`, or remove it with `rackspan down {name}`",
         )
         self.name = name

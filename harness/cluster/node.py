@@ -30,7 +30,7 @@ FOREIGN = (
 class KafkaNode:
     """A broker or controller: `host` is where it runs, `host.root` holds all its files.
 
-    `jvm` is asked only when something is started, since it may take a while to know; `marker` goes into the
+    `jvm` is requested only when something is started, since it may take a while to know; `marker` goes into the
     environment.
     """
 
@@ -62,7 +62,7 @@ class KafkaNode:
         return self.node.name
 
     def write_config(self) -> None:
-        """Writes server.properties, and the configuration of extra logging where the spec asks for it."""
+        """Writes server.properties, and the configuration of extra logging where the spec requires it."""
         self.host.write(self.properties_file, to_text(server_properties(self.plan, self.node, self.data_dir)))
         if self._debug:
             self.host.write(self._debug_config, log4j.debug_config(self._debug, self.debug_file))
@@ -76,7 +76,9 @@ class KafkaNode:
         process, state = self.look()
         if state is ProcessState.PAUSED:
             raise RackspanError(
-                f"cannot start {self.name}", seen="it is paused", do=f"let it go on with `rackspan resume {self.name}`"
+                f"cannot start {self.name}",
+                observed="it is paused",
+                do=f"let it continue with `rackspan resume {self.name}`",
             )
         if process is not None and state is not ProcessState.GONE:
             return process
@@ -112,7 +114,7 @@ class KafkaNode:
     def terminate(self) -> None:
         """Asks the process to end in an orderly way; does not wait."""
         self.signal(SIGTERM)
-        self.signal(SIGCONT)  # a paused process acts on SIGTERM only when it goes on
+        self.signal(SIGCONT)  # a paused process acts on SIGTERM only when it continues
 
     def kill(self) -> None:
         """Ends the process at once (kill -9) and waits until it is gone."""
@@ -124,7 +126,7 @@ class KafkaNode:
         self._must(SIGSTOP, "pause", ProcessState.PAUSED)
 
     def resume(self) -> None:
-        """Lets a paused process go on. Raises RackspanError if there is none."""
+        """Lets a paused process continue. Raises RackspanError if there is none."""
         self._must(SIGCONT, "resume", ProcessState.RUNNING)
 
     def last_error(self) -> str:
@@ -142,7 +144,9 @@ class KafkaNode:
     def _must(self, number: Signals, verb: str, result: ProcessState) -> None:
         if not self.signal(number):
             raise RackspanError(
-                f"cannot {verb} {self.name}", seen="it is not running", do=f"start it with `rackspan start {self.name}`"
+                f"cannot {verb} {self.name}",
+                observed="it is not running",
+                do=f"start it with `rackspan start {self.name}`",
             )
         wait_for(
             f"{self.name} to be {result.value}",

@@ -19,7 +19,7 @@ class NodeFailed(RackspanError):
     def __init__(self, node: KafkaNode) -> None:
         super().__init__(
             f"{node.name} (rack {node.node.rack}) ended while it was starting",
-            seen=node.last_error() or "it wrote nothing",
+            observed=node.last_error() or "it wrote nothing",
             do=f"read `rackspan logs {node.name}`; the node is kept as it is",
         )
 

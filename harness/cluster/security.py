@@ -26,7 +26,7 @@ _LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 
 def provide(folder: Path, plan: Plan, nodes: Sequence[KafkaNode]) -> None:
-    """Makes certificate and users of a cluster that asks for them, and brings each broker what it needs.
+    """Makes certificate and users of a cluster that requires them, and brings each broker what it needs.
 
     Raises RackspanError (exit code 4 without keytool).
     """
@@ -101,7 +101,7 @@ def _keytool(command: Sequence[str], store: Path, password: str) -> str:
     program = f"{home}/bin/keytool" if home else shutil.which("keytool")
     if program is None:
         raise environment_error(
-            "cannot make a certificate", seen="no keytool on PATH", do="install a JDK, or set JAVA_HOME"
+            "cannot make a certificate", observed="no keytool on PATH", do="install a JDK, or set JAVA_HOME"
         )
     done = subprocess.run(
         [program, *command, "-keystore", str(store), "-storepass:env", "WORD"],
@@ -111,6 +111,8 @@ def _keytool(command: Sequence[str], store: Path, password: str) -> str:
     )
     if done.returncode != 0:
         raise RackspanError(
-            "cannot make a certificate", seen=last_lines(done.stdout + done.stderr), do="see whether the JDK is whole"
+            "cannot make a certificate",
+            observed=last_lines(done.stdout + done.stderr),
+            do="see whether the JDK is complete",
         )
     return done.stdout

@@ -14,7 +14,7 @@ from harness.spec.topology import Node
 
 @dataclass(frozen=True)
 class NodeStatus:
-    """A node: `state` is running, paused, stopped, failed or unreachable; counts are None where nobody could tell."""
+    """A node: `state` is running, paused, stopped, failed or unreachable; counts are None where nobody could report."""
 
     node: str
     rack: str

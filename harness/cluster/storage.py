@@ -1,4 +1,4 @@
-"""Formatting the storage of a whole cluster with one run of Kafka's storage tool.
+"""Formatting the storage of a complete cluster with one run of Kafka's storage tool.
 
 The first controller is formatted by kafka-storage.sh; the others get a copy of its folder, brokers an empty one, and
 each a meta.properties of its own. Nine JVM starts become one.

@@ -20,8 +20,8 @@ def moves(target: str) -> bool:
 def fixed(targets: Iterable[str], plan: Plan, look: Callable[[], View]) -> list[str]:
     """The targets with `leader:TOPIC-PARTITION` and `controller` replaced by the nodes that are it now.
 
-    `look` is asked only where one of these is named. Raises RackspanError: exit code 2 for a partition that there is
-    not, 1 where nobody has the role at the moment.
+    `look` is requested only where one of these is named. Raises RackspanError: exit code 2 for a partition that there
+    is not, 1 where nobody has the role at the moment.
     """
     named = list(targets)
     if not any(moves(t) for t in named):
@@ -36,7 +36,7 @@ def _now(target: str, plan: Plan, view: View) -> str:
     if not names:
         raise RackspanError(
             f"nobody is {target} now",
-            seen="the controllers have no leader" if target == CONTROLLER else "the partition has no leader",
+            observed="the controllers have no leader" if target == CONTROLLER else "the partition has no leader",
             do="wait until `rackspan status` shows one",
         )
     return names[0]
@@ -50,6 +50,6 @@ def _leader(target: str, view: View) -> int:
     topics = sorted({p.topic for p in view.partitions})
     raise usage_error(
         f"there is no partition {target.removeprefix(LEADER)!r}",
-        seen=f"topics: {', '.join(topics) or 'none'}",
+        observed=f"topics: {', '.join(topics) or 'none'}",
         do="name a topic and the number of its partition, as in leader:orders-0",
     )

@@ -1,4 +1,4 @@
-"""The harness' own error: what failed, what was seen, what to do, and the exit code that belongs to it."""
+"""The harness' own error: what failed, what was observed, what to do, and the exit code that belongs to it."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ class Exit(IntEnum):
 
 
 class RackspanError(Exception):
-    """An error for a person: `what` failed, what was `seen`, what to `do` about it."""
+    """An error for a person: `what` failed, what was `observed`, what to `do` about it."""
 
-    def __init__(self, what: str, *, seen: str, do: str, code: Exit = Exit.FAILED) -> None:
-        super().__init__(what, seen, do, code)
+    def __init__(self, what: str, *, observed: str, do: str, code: Exit = Exit.FAILED) -> None:
+        super().__init__(what, observed, do, code)
         self.what = what
-        self.seen = seen
+        self.observed = observed
         self.do = do
         self.code = code
 
     def __reduce__(self) -> tuple[object, ...]:
         # Exceptions made with keywords do not survive pickling by default; test runners pass them between processes.
-        return _rebuild, (self.what, self.seen, self.do, self.code)
+        return _rebuild, (self.what, self.observed, self.do, self.code)
 
     @property
     def brief(self) -> str:
-        """What failed and what was seen, on one line."""
-        return f"{self.what}: {' '.join(self.seen.split())}"
+        """What failed and what was observed, on one line."""
+        return f"{self.what}: {' '.join(self.observed.split())}"
 
     def __str__(self) -> str:
-        return f"{self.what}\n  seen: {self.seen}\n  do:   {self.do}"
+        return f"{self.what}\n  observed: {self.observed}\n  do:       {self.do}"
 
 
-def _rebuild(what: str, seen: str, do: str, code: Exit) -> RackspanError:
-    return RackspanError(what, seen=seen, do=do, code=code)
+def _rebuild(what: str, observed: str, do: str, code: Exit) -> RackspanError:
+    return RackspanError(what, observed=observed, do=do, code=code)
 
 
-def usage_error(what: str, *, seen: str, do: str) -> RackspanError:
-    """The caller asked for something that cannot be (exit code 2)."""
-    return RackspanError(what, seen=seen, do=do, code=Exit.USAGE)
+def usage_error(what: str, *, observed: str, do: str) -> RackspanError:
+    """The caller requested something that cannot be (exit code 2)."""
+    return RackspanError(what, observed=observed, do=do, code=Exit.USAGE)
 
 
-def environment_error(what: str, *, seen: str, do: str) -> RackspanError:
+def environment_error(what: str, *, observed: str, do: str) -> RackspanError:
     """The machine lacks something (exit code 4)."""
-    return RackspanError(what, seen=seen, do=do, code=Exit.ENVIRONMENT)
+    return RackspanError(what, observed=observed, do=do, code=Exit.ENVIRONMENT)

@@ -33,7 +33,7 @@ def clusters_folder() -> Path:
 
 @contextlib.contextmanager
 def locked(path: Path, *, busy: str) -> Iterator[None]:
-    """Holds an exclusive lock, at most as long as this process lives. Raises RackspanError if it is taken."""
+    """Holds an exclusive lock, at most as long as this process trials. Raises RackspanError if it is taken."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+") as f:
         try:
@@ -41,7 +41,7 @@ def locked(path: Path, *, busy: str) -> Iterator[None]:
         except BlockingIOError:
             f.seek(0)
             raise RackspanError(
-                busy, seen=f"process {f.read().strip() or 'unknown'} is at work on it", do="wait until it has ended"
+                busy, observed=f"process {f.read().strip() or 'unknown'} is at work on it", do="wait until it has ended"
             ) from None
         f.truncate(0)
         f.write(str(os.getpid()))
@@ -77,7 +77,7 @@ def claim_block(owner: Path, endpoints: Mapping[int, Iterable[tuple[str, int]]] 
                 return block
     raise environment_error(
         "no block of loopback addresses is free",
-        seen=f"127.{BLOCKS[0]} to 127.{BLOCKS[-1]} are all owned by clusters or listened on",
+        observed=f"127.{BLOCKS[0]} to 127.{BLOCKS[-1]} are all owned by clusters or listened on",
         do="end clusters with `rackspan down --all`",
     )
 

@@ -1,4 +1,4 @@
-"""Running a program that tells its progress on standard error and prints its result on standard output."""
+"""Running a program that reports its progress on standard error and prints its result on standard output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.common.paths import project_root
-from harness.common.progress import Seen
+from harness.common.progress import Update
 
 
 @dataclass(frozen=True)
@@ -18,15 +18,15 @@ class Finished:
 
     code: int
     printed: str
-    told: tuple[str, ...]
+    reported: tuple[str, ...]
 
 
-def run(command: Sequence[str], seen: Seen, environment: Mapping[str, str] | None = None) -> Finished:
-    """Runs a program in the project's root; each line that it tells goes to `seen` as it comes.
+def run(command: Sequence[str], update: Update, environment: Mapping[str, str] | None = None) -> Finished:
+    """Runs a program in the project's root; each line that it reports goes to `observed` as it comes.
 
     The program is ended if this process is interrupted meanwhile.
     """
-    told: list[str] = []
+    reported: list[str] = []
     with tempfile.TemporaryFile("w+", errors="replace") as printed:
         process = subprocess.Popen(
             command,
@@ -41,12 +41,12 @@ def run(command: Sequence[str], seen: Seen, environment: Mapping[str, str] | Non
         assert process.stderr is not None
         try:
             for line in process.stderr:
-                told.append(line.rstrip())
-                seen(line.strip())
+                reported.append(line.rstrip())
+                update(line.strip())
             code = process.wait()
         except BaseException:
             process.terminate()
             process.wait()
             raise
         printed.seek(0)
-        return Finished(code, printed.read(), tuple(told))
+        return Finished(code, printed.read(), tuple(reported))

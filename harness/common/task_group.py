@@ -1,4 +1,4 @@
-"""What several threads have started, so that an end of the whole ends all of it."""
+"""What several threads have started, so that an end of the complete ends all of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Crew(Generic[T]):
+class TaskGroup(Generic[T]):
     """Members that run now. `end` is how one of them is ended; whoever started it waits for it."""
 
     def __init__(self, end: Callable[[T], None]) -> None:
@@ -32,7 +32,7 @@ class Crew(Generic[T]):
 
     @contextlib.contextmanager
     def member(self, start: Callable[[], T]) -> Iterator[T]:
-        """Starts a member, which is one for the time of the block. Raises CancelledError when the whole has ended."""
+        """Starts a member, which is one for the time of the block. Raises CancelledError when the group has ended."""
         with self._lock:
             if self.ended:
                 raise CancelledError

@@ -29,13 +29,13 @@ def read_yaml(path: Path, what: str) -> object:
         text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
     except OSError as e:
         raise usage_error(
-            f"cannot read the {what} {path}", seen=str(e.strerror), do="give the path of a YAML file"
+            f"cannot read the {what} {path}", observed=str(e.strerror), do="give the path of a YAML file"
         ) from e
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as e:
         raise usage_error(
-            f"{path} is not YAML", seen=" ".join(str(e).split()), do="correct the line named above"
+            f"{path} is not YAML", observed=" ".join(str(e).split()), do="correct the line named above"
         ) from e
 
 
@@ -46,13 +46,13 @@ def validated(model: type[M], data: object, *, where: str, what: str, begin: str
     """
     if not isinstance(data, dict):
         raise usage_error(
-            f"{where} is no {what}", seen=f"a {type(data).__name__} where keys and values are expected", do=begin
+            f"{where} is no {what}", observed=f"a {type(data).__name__} where keys and values are expected", do=begin
         )
     try:
         return model.model_validate(data)
     except ValidationError as e:
         raise usage_error(
-            f"{where} is not valid", seen="; ".join(problem(model, error) for error in e.errors()), do=do
+            f"{where} is not valid", observed="; ".join(problem(model, error) for error in e.errors()), do=do
         ) from None
 
 

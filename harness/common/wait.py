@@ -33,10 +33,12 @@ class WaitTimeout(RackspanError):
         self.tries = tries
         self.last = last
         self.error = error
-        seen = f"{tries} {'try' if tries == 1 else 'tries'}; last value: {last}"
+        observed = f"{tries} {'try' if tries == 1 else 'tries'}; last value: {last}"
         if error is not None:
-            seen += f"; last exception: {describe(error)}"
-        super().__init__(f"gave up waiting for {label} after {seconds:.1f} s", seen=seen, do=do, code=Exit.TIMEOUT)
+            observed += f"; last exception: {describe(error)}"
+        super().__init__(
+            f"gave up waiting for {label} after {seconds:.1f} s", observed=observed, do=do, code=Exit.TIMEOUT
+        )
 
 
 def describe(error: Exception) -> str:
@@ -53,17 +55,17 @@ def wait_for(
     *,
     every: float = 0.1,
     do: str = "look at `rackspan status` and `rackspan logs NODE`",
-    seen: Callable[[str], None] | None = None,
+    update: Callable[[str], None] | None = None,
     at_once: type[Exception] | tuple[type[Exception], ...] = (),
 ) -> T:
     """Calls `probe` until it returns something true, and returns that.
 
-    A false value or an exception means "not yet"; Ctrl-C is never swallowed. `seen` is told the last value each time it
+    A false value or an exception means "not yet"; Ctrl-C is never swallowed. `update` gets the last value each time it
     changes; an exception of type `at_once` is raised instead of waited on. The probe runs at least once, and once more
     when `seconds` are over. Raises WaitTimeout.
     """
     started = time.monotonic()
-    tries, told = 0, ""
+    tries, reported = 0, ""
     last: object = None
     error: Exception | None = None
     while True:
@@ -79,9 +81,9 @@ def wait_for(
         except Exception as e:  # a probe may fail in any way while the condition is not met; the last one is reported
             error = e
         now = describe(error) if error is not None else str(last)
-        if seen is not None and now != told:
-            told = now
-            seen(now)
+        if update is not None and now != reported:
+            reported = now
+            update(now)
         if final:
             raise WaitTimeout(label, time.monotonic() - started, tries, last, error, do) from error
         time.sleep(min(every, max(0.0, seconds - (time.monotonic() - started))))

@@ -20,7 +20,7 @@ def gradle_command(tasks: Sequence[str]) -> list[str]:
     if program is None:
         raise environment_error(
             "cannot build",
-            seen="gradle is not on PATH",
+            observed="gradle is not on PATH",
             do="install it: apt-get install gradle, or run ./rackspan as root",
         )
     return [program, "--no-daemon", "-q", f"-Ppython={sys.executable}", *tasks]
@@ -35,13 +35,13 @@ def gradle(tasks: Sequence[str], label: str, progress: Progress, base: str = "")
     folder = project_root() / "build" / "bases" / base if base else project_root() / "build"
     apart = ["--project-cache-dir", str(folder / "gradle"), f"-Pbase={base}"] if base else []
     command = gradle_command([*apart, *tasks])
-    with locked_wait(folder / ".lock"), progress.step(label) as seen:
-        done = run(command, seen)
+    with locked_wait(folder / ".lock"), progress.step(label) as update:
+        done = run(command, update)
         if done.code:
             raise RackspanError(
                 f"gradle {' '.join(tasks)} failed",
-                seen="\n".join(done.told[-40:]),
-                do="mend what it names and run it again",
+                observed="\n".join(done.reported[-40:]),
+                do="heal_cut what it names and run it again",
             )
     return done.printed
 

@@ -114,7 +114,7 @@ def _java() -> Path:
     jlink = f"{home}/bin/jlink" if home else shutil.which("jlink")
     if jlink is None or not Path(jlink).exists():
         raise environment_error(
-            "an image needs a JDK", seen="no jlink in JAVA_HOME or on PATH", do="install one, or use the Dockerfile"
+            "an image needs a JDK", observed="no jlink in JAVA_HOME or on PATH", do="install one, or use the Dockerfile"
         )
     key = hashlib.sha256(f"{Path(jlink).resolve()} {Path(jlink).stat().st_mtime_ns} {MODULES}".encode()).hexdigest()
     made = project_root() / "build" / "image" / f"java-{key[:12]}"
@@ -134,8 +134,8 @@ def _java() -> Path:
             if done.returncode != 0:
                 raise environment_error(
                     "cannot make a Java for the image",
-                    seen=done.stdout.strip()[-300:],
-                    do="see whether the JDK is whole",
+                    observed=done.stdout.strip()[-300:],
+                    do="see whether the JDK is complete",
                 )
             part.rename(made)
     return made

@@ -68,7 +68,7 @@ def find(distribution: str, built: Path | None = None) -> Distribution:
         if not homes:
             raise environment_error(
                 f"there is no {distribution} distribution",
-                seen=f"no folder {distribution}-kafka_* in {built}",
+                observed=f"no folder {distribution}-kafka_* in {built}",
                 do="build it with `./rackspan build`",
             )
         home = max(homes, key=lambda p: [int(n) for n in re.findall(r"\d+", p.name)])
@@ -80,7 +80,7 @@ def find(distribution: str, built: Path | None = None) -> Distribution:
     if missing:
         raise environment_error(
             f"{home} is no usable distribution",
-            seen=f"{', '.join(missing)} missing",
+            observed=f"{', '.join(missing)} missing",
             do="build it anew with `./rackspan build`, or name rackspan, stock or the folder of an unpacked one",
         )
     return Distribution(home)

@@ -79,8 +79,8 @@ class ClientProducer(Service):  # type: ignore[misc]  # ducktape has no types
         acks = self.records()
         if not acks.rows:
             raise RackspanError(
-                f"the client {self.name} told of no record",
-                seen=str(self.process.lines[-1:]),
+                f"the client {self.name} reported of no record",
+                observed=str(self.process.lines[-1:]),
                 do="read client.log among the collected logs",
                 code=Exit.FAILED,
             )

@@ -20,7 +20,7 @@ from harness.cluster.kafka_cluster import READY_SECONDS, KafkaCluster, names, re
 from harness.cluster.node import KafkaNode
 from harness.cluster.security import client_file
 from harness.common.errors import RackspanError
-from harness.common.progress import Progress, Seen
+from harness.common.progress import Progress, Update
 from harness.common.wait import Pending, wait_for
 from harness.ducktape_support.rack_cluster import nodes_by_type
 from harness.recording.log_errors import Allowed, error_lines, summary
@@ -39,7 +39,7 @@ ALLOWED = (
     ),
     Allowed(
         r"ControllerApis nodeId=\d+\] Unexpected error handling request RequestHeader\(apiKey=CONTROLLER_REGISTRATION",
-        "a controller registers while the quorum elects its leader, is told so, and tries again",
+        "a controller registers while the quorum elects its leader, is reported so, and tries again",
     ),
     Allowed(
         r"ControllerApis nodeId=\d+\] Unexpected error handling request RequestHeader\(apiKey=API_VERSIONS",
@@ -69,7 +69,7 @@ class LoggedProgress(Progress):
         self._logger = logger
 
     @contextlib.contextmanager
-    def step(self, label: str) -> Iterator[Seen]:
+    def step(self, label: str) -> Iterator[Update]:
         yield lambda text: self._logger.debug("%s: %s", label, text)
         self._logger.info("%s", label)
 
@@ -103,7 +103,7 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
 
     @property
     def bootstrap(self) -> str:
-        """Bootstrap servers: all brokers but frozen ones, which accept a client and then keep it waiting."""
+        """Bootstrap servers: all brokers but paused ones, which accept a client and then keep it waiting."""
         brokers = self.kafka.select("brokers")
         return ",".join(n.node.endpoint for n in brokers if n.look()[1] is not ProcessState.PAUSED)
 
@@ -187,7 +187,9 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
         done = self.try_tool(script, *args, seconds=seconds, typed=typed)
         if done.code != 0:
             raise RackspanError(
-                f"{script} {' '.join(args)} failed", seen=f"exit code {done.code}: {done.out}{done.err}", do="see above"
+                f"{script} {' '.join(args)} failed",
+                observed=f"exit code {done.code}: {done.out}{done.err}",
+                do="see above",
             )
         return done.out
 
@@ -252,12 +254,12 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
 
     def _error_lines(self) -> Iterator[tuple[str, str]]:
         for n in self.kafka.select("all"):
-            seen: set[str] = set()  # the console repeats what the files have
+            observed: set[str] = set()  # the console repeats what the files have
             for name in LOG_FILES:
                 for line in error_lines(n.host.read(f"{n.logs_dir}/{name}"), self.allowed):
-                    if line not in seen:
+                    if line not in observed:
                         yield f"{n.name}/{name}", line
-                    seen.add(line)
+                    observed.add(line)
 
     def _bind(self, kafka: KafkaCluster) -> None:
         waiting = list(self.nodes)
@@ -268,7 +270,7 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
 
 
 def _on(spec: ClusterSpec, wanted: Mapping[str, Any], name: str) -> ClusterSpec:
-    """The spec under that name, on the back end that the globals of the session name. Raises RackspanError."""
+    """The spec under that name, on the backend that the globals of the session name. Raises RackspanError."""
     data = spec.model_dump(exclude_unset=True) | {"name": name, "backend": wanted.get("backend", spec.backend)}
     if "inventory" in wanted:
         data["hosts"] = inventory.load(Path(wanted["inventory"]))

@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 
 class Acks:
-    """What a producer was told of its records, in order of sequence."""
+    """What a producer was reported of its records, in order of sequence."""
 
     def __init__(self, rows: list[Row]) -> None:
         self.rows = rows

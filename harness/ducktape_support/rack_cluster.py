@@ -78,7 +78,7 @@ def _slots(cluster_file: str | None) -> dict[str, int]:
     if not isinstance(slots, dict) or not all(isinstance(n, int) and n >= 0 for n in slots.values()):
         raise usage_error(
             f"{cluster_file} describes no test cluster",
-            seen=f"slots are {slots!r}",
+            observed=f"slots are {slots!r}",
             do='write slots by rack, as in {"slots": {"a": 8, "b": 8, "c": 8, "client": 8}}',
         )
     return slots

@@ -1,4 +1,4 @@
-"""A session of system tests: ducktape as a program on our own cluster, its progress told, its report summed up.
+"""A session of system tests: ducktape as a program on our own cluster, its progress reported, its report summed up.
 
 python -m harness.ducktape_support.session --results FOLDER [--global KEY=VALUE] SUITE_OR_PATH...
 """
@@ -31,12 +31,12 @@ from harness.ducktape_support.stale_clusters import remove_abandoned
 from harness.network import namespaces
 from harness.network.netns_support import attempt
 
-NO_NETWORKS = "RACKSPAN_NO_NETWORKS"  # environment variable of ducktape: why tests that need networks are left out
+NO_NETWORKS = "RACKSPAN_NO_NETWORKS"  # environment variable of ducktape: why tests that need networks are skipped
 CLUSTER = "harness.ducktape_support.rack_cluster.RackCluster"
 _ENDED = re.compile(r"RunnerClient: (\S+\.\w+\.\w+\S*): (PASS|FAIL|FLAKY|IGNORE)")
 _BEGUN = re.compile(r"RunnerClient: (\S+\.\w+\.\w+\S*): Setting up")
 _PREFIX = re.compile(r"^system_tests\.")
-_ATTEMPT = re.compile(r"runs? [\d, ]+ summary:")  # heads what ducktape tells of a test that was tried again
+_ATTEMPT = re.compile(r"runs? [\d, ]+ summary:")  # heads what ducktape reports of a test that was tried again
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class SessionResult:
 
     def lines(self) -> list[str]:
         """The summary for a person: what went wrong first, with where to look and how to run it again."""
-        text = troubles(self.outcomes)
+        text = failures(self.outcomes)
         text += [f"{o.status.lower():6} {o.test} ({o.seconds:.0f} s)" for o in self.outcomes if o.status != "FAIL"]
         number = {s: sum(o.status == s for o in self.outcomes) for s in ("PASS", "FLAKY", "FAIL", "IGNORE")}
         counts = f"{number['PASS'] + number['FLAKY']} passed, {number['FAIL']} failed"
@@ -92,7 +92,7 @@ def run_suite(
     """Runs suites (YAML files), folders, files or `file::Class.method` in the project, one test after the other.
 
     Clusters that an earlier, killed session left are ended before and those of this one after. With more than one
-    attempt a test that fails is tried again, and is told apart from those that passed at once. Raises RackspanError
+    attempt a test that fails is tried again, and is distinguished from those that passed at once. Raises RackspanError
     (exit code 2) if there is nothing to run.
     """
     progress = progress or Progress()
@@ -102,7 +102,7 @@ def run_suite(
     folder.mkdir(parents=True)
     rights, no_networks = _rights(globals_ or {})
     if no_networks:
-        progress.note(f"tests that need networks between racks are left out: {no_networks}")
+        progress.note(f"tests that need networks between racks are skipped: {no_networks}")
     command = [*rights, sys.executable, "-m", "ducktape", "--cluster", CLUSTER]
     command += ["--results-root", str(folder)]
     command += ["--globals", json.dumps(dict(globals_ or {})), "--deflake", str(attempts), *(_inside(p) for p in paths)]
@@ -115,7 +115,7 @@ def run_suite(
     report = next(iter(sorted(folder.glob("*/report.json"))), None)
     if report is None:
         tail = [line for line in log.read_text(errors="replace").splitlines() if line.strip()][-1:]
-        raise usage_error("no system test was run", seen=f"ducktape ended with {code}: {tail}", do=f"read {log}")
+        raise usage_error("no system test was run", observed=f"ducktape ended with {code}: {tail}", do=f"read {log}")
     outcomes = read_report(report)
     bad = code != 0 or any(o.status == "FAIL" for o in outcomes)
     return SessionResult(report.parent, tuple(outcomes), Exit.FAILED if bad else Exit.OK)
@@ -127,7 +127,7 @@ def read_report(report: Path) -> list[Outcome]:
     return [_outcome(row, report.parent) for row in sorted(rows, key=lambda row: float(row["start_time"]))]
 
 
-def troubles(outcomes: Iterable[Outcome]) -> list[str]:
+def failures(outcomes: Iterable[Outcome]) -> list[str]:
     """What went wrong: tests that failed, and those that passed at the second attempt only."""
     text: list[str] = []
     for o in outcomes:
@@ -150,7 +150,7 @@ def _outcome(row: Mapping[str, Any], folder: Path) -> Outcome:
 
 
 def _run(command: Sequence[str], log: Path, progress: Progress, no_networks: str) -> int:
-    """Runs ducktape to its end, telling each test as it begins and ends. On Ctrl-C it is given time to tear down."""
+    """Runs ducktape to its end, reporting each test as it begins and ends. On Ctrl-C it is given time to tear down."""
     environment = {
         **os.environ,
         NO_NETWORKS: no_networks,
@@ -174,7 +174,7 @@ def _run(command: Sequence[str], log: Path, progress: Progress, no_networks: str
             for line in process.stdout:
                 out.write(line)
                 out.flush()
-                _tell(line, began, progress)
+                _report_step(line, began, progress)
             return process.wait()
         except BaseException:
             _end(process)
@@ -190,7 +190,7 @@ def _begin() -> None:
     end_with_parent(signal.SIGKILL)
 
 
-def _tell(line: str, began: dict[str, float], progress: Progress) -> None:
+def _report_step(line: str, began: dict[str, float], progress: Progress) -> None:
     if begun := _BEGUN.search(line):
         began[begun[1]] = time.monotonic()
     elif (ended := _ENDED.search(line)) and ended[1] in began:
@@ -229,7 +229,7 @@ def _inside(path: str | Path) -> str:
         if not near.exists():
             raise usage_error(
                 f"there are no system tests {text!r}",
-                seen="no such file or folder",
+                observed="no such file or folder",
                 do=f"name a suite ({', '.join(name.removesuffix('.yml') for name in known)}), a folder, a file or "
                 "file::Class.method",
             )
@@ -237,7 +237,7 @@ def _inside(path: str | Path) -> str:
     resolved = file.resolve()
     if not resolved.is_relative_to(project_root()):
         raise usage_error(
-            f"cannot run {text}", seen=f"it is not below {project_root()}", do="name tests of the project"
+            f"cannot run {text}", observed=f"it is not below {project_root()}", do="name tests of the project"
         )
     return str(resolved.relative_to(project_root())) + mark + method
 
@@ -248,12 +248,14 @@ def _rights(globals_: Mapping[str, Any]) -> tuple[list[str], str]:
     """
     name = globals_.get("backend", "local")
     if name not in BACKENDS:
-        raise usage_error(f"there is no back end {name!r}", seen=f"known: {', '.join(BACKENDS)}", do="name one of them")
-    hindrance = attempt().hindrance
-    why = hindrance
+        raise usage_error(
+            f"there is no backend {name!r}", observed=f"known: {', '.join(BACKENDS)}", do="name one of them"
+        )
+    skip_reason = attempt().skip_reason
+    why = skip_reason
     if "backend" in globals_ and Capability.DELAY not in BACKENDS[name].capabilities:
-        why = f"the back end {name} has none"
-    return [] if hindrance and name != "netns" else namespaces.user_prefix(), why
+        why = f"the backend {name} has none"
+    return [] if skip_reason and name != "netns" else namespaces.user_prefix(), why
 
 
 def _joined(*parts: str) -> str:

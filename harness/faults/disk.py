@@ -16,7 +16,7 @@ from harness.cluster.node import KafkaNode
 from harness.common.errors import RackspanError
 from harness.common.wait import Pending, wait_for
 from harness.faults.base import Events, NoEvents, fault
-from harness.faults.process import heal, told
+from harness.faults.process import heal, reported
 
 
 @contextmanager
@@ -28,7 +28,7 @@ def disk_full(
     A node with one data folder gives it up at its next write and ends by itself, as Kafka does when its last log folder
     has failed; that is waited for, and is an event `NAME ended`. Its own logs have nothing of it: they are files too.
     """
-    chosen, data = told(cluster, targets)
+    chosen, data = reported(cluster, targets)
     names = [n.name for n in chosen]
 
     def begin() -> None:
@@ -70,7 +70,7 @@ def _limit(node: KafkaNode, size: str) -> None:
     if process is None or state is ProcessState.GONE:
         raise RackspanError(
             f"cannot fill the disk of {node.name}",
-            seen="it is not running",
+            observed="it is not running",
             do=f"start it with `rackspan start {node.name}`",
         )
     node.host.run(["prlimit", "--pid", str(process.pid), f"--fsize={size}"])

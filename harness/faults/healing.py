@@ -33,7 +33,7 @@ class Active:
 
 
 def active(cluster: KafkaCluster) -> list[Active]:
-    """Nodes that do not run or are frozen, links that are not as the spec says, and what was moved or set."""
+    """Nodes that do not run or are paused, links that are not as the spec says, and what was moved or set."""
     states = cluster.node_states(n.name for n in cluster.plan.nodes)
     found = [Active(f"{name} is {state}") for name, state in states.items() if state != "running"]
     found += [Active(words) for words in cluster.backend.faults(cluster.plan)]
@@ -42,7 +42,7 @@ def active(cluster: KafkaCluster) -> list[Active]:
 
 def apart(cluster: KafkaCluster) -> bool:
     """Whether there are links that can be broken."""
-    return Capability.CUT in cluster.backend.capabilities and cluster.backend.stands()
+    return Capability.CUT in cluster.backend.capabilities and cluster.backend.is_up()
 
 
 def heal_all(cluster: KafkaCluster) -> list[str]:

@@ -1,4 +1,4 @@
-"""Faults of the network between racks: cuts, delays, a host off the network. Need a back end that can do them."""
+"""Faults of the network between racks: cuts, delays, a host off the network. Need a backend that can do them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.errors import usage_error
 from harness.common.wait import pause
 from harness.faults.base import Events, fault
-from harness.faults.process import told
+from harness.faults.process import reported
 from harness.spec.links import milliseconds
 
 
@@ -22,7 +22,9 @@ def cut(
     links = cluster.links
     name = f"cut {rack}" if other is None else f"cut {rack}-{other}"
     data = {"rack": rack, "other": other or "", "one_way": one_way}
-    return fault(name, lambda: links.cut(rack, other, one_way=one_way), lambda: links.mend(rack, other), events, data)
+    return fault(
+        name, lambda: links.cut(rack, other, one_way=one_way), lambda: links.heal_cut(rack, other), events, data
+    )
 
 
 def staggered_cut(
@@ -30,11 +32,11 @@ def staggered_cut(
 ) -> AbstractContextManager[None]:
     """A rack is cut off from all others host by host, with a gap between two, and is back at one moment."""
     links = cluster.links
-    chosen, data = told(cluster, f"rack:{rack}")
+    chosen, data = reported(cluster, f"rack:{rack}")
 
     def heal() -> None:
         for node in chosen:
-            links.join(node.name)
+            links.rejoin(node.name)
 
     return fault(f"staggered_cut {rack}", lambda: cut_by_host(cluster, rack, gap), heal, events, data | {"gap": gap})
 
@@ -44,11 +46,11 @@ def cut_by_host(cluster: KafkaCluster, rack: str, gap: str) -> None:
     try:
         seconds = milliseconds(gap) / 1000
     except ValueError as e:
-        raise usage_error(f"cannot cut rack {rack} host by host", seen=str(e), do="give the gap as 500ms") from e
+        raise usage_error(f"cannot cut rack {rack} host by host", observed=str(e), do="give the gap as 500ms") from e
     for place, node in enumerate(cluster.select(f"rack:{rack}")):
         if place:
             pause(seconds)
-        cluster.links.sever(node.name)
+        cluster.links.isolate(node.name)
 
 
 def slowed(cluster: KafkaCluster, node: str, rtt: str, *, events: Events | None = None) -> AbstractContextManager[str]:
@@ -59,14 +61,22 @@ def slowed(cluster: KafkaCluster, node: str, rtt: str, *, events: Events | None 
     return _of_node("slowed", cluster, node, lambda n: links.slow(n, rtt), links.unslow, events, {"rtt": rtt})
 
 
-def narrowed(
+def bandwidth_limited(
     cluster: KafkaCluster, node: str, bandwidth: str, *, events: Events | None = None
 ) -> AbstractContextManager[str]:
     """No more than that, as "10mbit", passes to a node and as much from it for the time of a block, which gets its
     name.
     """
     links, more = cluster.links, {"bandwidth": bandwidth}
-    return _of_node("narrowed", cluster, node, lambda n: links.narrow(n, bandwidth), links.widen, events, more)
+    return _of_node(
+        "bandwidth_limited",
+        cluster,
+        node,
+        lambda n: links.limit_bandwidth(n, bandwidth),
+        links.unlimit_bandwidth,
+        events,
+        more,
+    )
 
 
 def delay(
@@ -91,12 +101,12 @@ def delay(
     )
 
 
-def unplugged(cluster: KafkaCluster, node: str, *, events: Events | None = None) -> AbstractContextManager[str]:
+def disconnected(cluster: KafkaCluster, node: str, *, events: Events | None = None) -> AbstractContextManager[str]:
     """A node is off the network, also for clients, for the time of a `with` block, which gets its name; its process
     runs on.
     """
     links = cluster.links
-    return _of_node("unplugged", cluster, node, links.unplug, links.plug, events, {})
+    return _of_node("disconnected", cluster, node, links.disconnect, links.connect, events, {})
 
 
 @contextmanager
@@ -110,7 +120,7 @@ def _of_node(
     more: dict[str, str],
 ) -> Iterator[str]:
     """A fault of one node, which may be named by its role: what it is now is what is broken, and healed."""
-    (chosen,), data = told(cluster, node)
+    (chosen,), data = reported(cluster, node)
     name = chosen.name
     with fault(f"{what} {node}", lambda: begin(name), lambda: heal(name), events, data | more):
         yield name

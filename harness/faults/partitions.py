@@ -39,7 +39,7 @@ def moved_leaders(cluster: KafkaCluster, topic: str, to: str = "") -> Lasting:
     if lacking:
         raise usage_error(
             f"{to} cannot lead {topic}-{lacking[0]}",
-            seen=f"its replicas are on {', '.join(_names(cluster, now[lacking[0]]))}",
+            observed=f"its replicas are on {', '.join(_names(cluster, now[lacking[0]]))}",
             do="name one of these",
         )
 
@@ -52,13 +52,13 @@ def moved_leaders(cluster: KafkaCluster, topic: str, to: str = "") -> Lasting:
 
 def moved_replicas(cluster: KafkaCluster, topic: str, rack: str) -> Lasting:
     """As a fault to be held: each replica in the rack goes to a broker elsewhere that has none, or, where there is no
-    such broker, goes altogether. Healed: it is copied back whole. Raises RackspanError.
+    such broker, goes altogether. Healed: it is copied back complete. Raises RackspanError.
     """
     cluster.plan.select(f"rack:{rack}")
     wanted = {p: without(ids, rack, cluster.plan.brokers) for p, ids in places(cluster, topic).items()}
     if not all(wanted.values()):
         raise usage_error(
-            f"cannot move {topic} out of rack {rack}", seen="no broker is anywhere else", do="name another rack"
+            f"cannot move {topic} out of rack {rack}", observed="no broker is anywhere else", do="name another rack"
         )
     return _lasting(
         cluster, f"replicas of {topic} out of rack {rack}", topic, wanted, lambda: reassign(cluster, topic, wanted)

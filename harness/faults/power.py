@@ -17,7 +17,7 @@ from harness.cluster.kafka_cluster import KafkaCluster, Targets
 from harness.cluster.node import KafkaNode
 from harness.common.errors import RackspanError
 from harness.faults.base import Events, NoEvents, fault
-from harness.faults.process import heal, told
+from harness.faults.process import heal, reported
 from harness.recording.log_files import Loss, Tail, loss, recovery_points
 
 CLEAN = ".kafka_cleanshutdown"
@@ -39,7 +39,7 @@ def power_cut(
     `tail`: what lies behind the flushed part of each log: nothing, half a batch (`torn`), or the length without the
     content (`zeros`). What each log lost is an event `NAME lost`.
     """
-    chosen, data = told(cluster, targets)
+    chosen, data = reported(cluster, targets)
     names = [n.name for n in chosen]
 
     def begin() -> None:
@@ -56,20 +56,20 @@ def power_cut(
 def rack_power_cut(
     cluster: KafkaCluster, rack: str, *, tail: Tail = "none", events: Events | None = None
 ) -> AbstractContextManager[list[str]]:
-    """The same for a whole rack."""
+    """The same for a complete rack."""
     return power_cut(cluster, f"rack:{rack}", tail=tail, events=events, name=f"rack_power_cut {rack}")
 
 
 def lose_unflushed(node: KafkaNode, tail: Tail = "none") -> Loss:
     """Takes from a node that does not run all that it had not flushed, and its mark of a clean shutdown.
 
-    A node that had been stopped in order has flushed everything, and loses nothing. A file that was rolled since the
+    A node that had been shut down cleanly has flushed everything, and loses nothing. A file that was rolled since the
     recovery points were last written (log.flush.offset.checkpoint.interval.ms) counts as not flushed: pessimistic.
     Raises RackspanError if the node runs.
     """
     if node.look()[1] is not ProcessState.GONE:
         raise RackspanError(
-            f"cannot take unflushed data from {node.name}", seen=f"it is {node.look()[1].value}", do="kill it first"
+            f"cannot take unflushed data from {node.name}", observed=f"it is {node.look()[1].value}", do="kill it first"
         )
     data = shlex.quote(node.data_dir)
     if node.host.shell(f"test -e {data}/{CLEAN}").code == 0:
@@ -88,7 +88,9 @@ def lose_unflushed(node: KafkaNode, tail: Tail = "none") -> Loss:
     done = node.host.shell(_script(node.data_dir, lost))
     if done.code != 0:
         raise RackspanError(
-            f"cannot take unflushed data from {node.name}", seen=done.err.strip()[-300:], do="see whose files they are"
+            f"cannot take unflushed data from {node.name}",
+            observed=done.err.strip()[-300:],
+            do="see whose files they are",
         )
     return lost
 

@@ -1,4 +1,4 @@
-"""Faults of single processes: killed, stopped in order, frozen."""
+"""Faults of single processes: killed, shut down cleanly, paused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def nodes_down(
 
     The block gets their names.
     """
-    chosen, data = told(cluster, targets)
+    chosen, data = reported(cluster, targets)
     names = [n.name for n in chosen]
 
     def begin() -> None:
@@ -38,18 +38,18 @@ def nodes_down(
         yield names
 
 
-def told(cluster: KafkaCluster, targets: Targets) -> tuple[list[KafkaNode], dict[str, Any]]:
-    """The nodes that targets name now, and what is recorded of them: `asked` where a role was named (the leader of a
-    partition, the active controller), since another node may have it later.
+def reported(cluster: KafkaCluster, targets: Targets) -> tuple[list[KafkaNode], dict[str, Any]]:
+    """The nodes that targets name now, and what is recorded of them: `requested` where a role was named (the leader of
+    a partition, the active controller), since another node may have it later.
     """
     named = [targets] if isinstance(targets, str) else list(targets)
     chosen = cluster.select(named)
     data: dict[str, Any] = {"nodes": [n.name for n in chosen], "ids": [n.node.id for n in chosen]}
-    return chosen, data | ({"asked": named} if any(moves(t) for t in named) else {})
+    return chosen, data | ({"requested": named} if any(moves(t) for t in named) else {})
 
 
 def heal(cluster: KafkaCluster, targets: Targets) -> None:
-    """Lets frozen nodes go on and starts the ones that do not run; waits until all serve."""
+    """Lets paused nodes continue and starts the ones that do not run; waits until all serve."""
     chosen = cluster.select(targets)
     states = {n.name: n.look()[1] for n in chosen}
     paused = [name for name, state in states.items() if state is ProcessState.PAUSED]

@@ -14,12 +14,13 @@ def rolling_restart(
     targets: Targets = "brokers",
     *,
     how: Literal["stop", "kill"] = "stop",
-    whole: bool = True,
+    complete: bool = True,
     events: Events | None = None,
 ) -> list[str]:
     """Restarts nodes one after the other, each once the one before serves; returns them in that order.
 
-    `stop` ends each in order, `kill` as a crash. `whole`: the next one waits until every replica is in sync again. With
+    `stop` ends each in order, `kill` as a crash. `complete`: the next one waits until every replica is in sync again.
+    With
     `kill` and without that, partitions may end up without any replica that can be trusted, and stay without a leader.
     Raises RackspanError; the node at hand then runs again, if it can.
     """
@@ -27,6 +28,6 @@ def rolling_restart(
     for name in names:
         with nodes_down(cluster, name, how=how, events=events, name=f"roll {how}"):
             pass
-        if whole:
+        if complete:
             cluster.wait_in_sync()
     return names

@@ -1,4 +1,4 @@
-"""A setting of a topic, or of the whole cluster, has another value for a while."""
+"""A setting of a topic, or of the complete cluster, has another value for a while."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def put(cluster: KafkaCluster, topic: str, name: str, value: str | None, events:
         try:
             set_default(cluster.alive_brokers(), name, value)
         except RackspanError as e:
-            raise _refused("the cluster", name, value, e.seen) from e
+            raise _refused("the cluster", name, value, e.observed) from e
 
     def there() -> bool | Pending:
         now = _own(cluster, topic, name)
@@ -82,16 +82,18 @@ def _own(cluster: KafkaCluster, topic: str, name: str) -> str | None:
     except KeyError:
         raise usage_error(
             f"topics have no setting {name!r}",
-            seen="the cluster does not list it",
+            observed="the cluster does not list it",
             do="see `kafka-configs.sh --describe`",
         ) from None
     except KafkaException as e:
         raise _refused(topic, name, None, str(e.args[0].str())) from e
 
 
-def _refused(where: str, name: str, value: str | None, seen: str) -> RackspanError:
+def _refused(where: str, name: str, value: str | None, observed: str) -> RackspanError:
     to = "" if value is None else f" to {value}"
-    return RackspanError(f"cannot change {name} of {where}{to}", seen=seen, do="give a value that the cluster takes")
+    return RackspanError(
+        f"cannot change {name} of {where}{to}", observed=observed, do="give a value that the cluster takes"
+    )
 
 
 def _topics(cluster: KafkaCluster) -> Topics:

@@ -16,14 +16,16 @@ def load_jar() -> Path:
     """The load client's jar. Raises RackspanError (exit code 4) if it was not built."""
     jar = project_root() / "build" / "load" / "rackspan-load.jar"
     if not jar.is_file():
-        raise environment_error("there is no load client", seen=f"no {jar.name}", do="build it with `./rackspan build`")
+        raise environment_error(
+            "there is no load client", observed=f"no {jar.name}", do="build it with `./rackspan build`"
+        )
     return jar
 
 
 def java_command(
     jar: Path, libs: Path, args: Sequence[str], *, java: str = "java", jvm: Sequence[str] = ("-Xmx256m",)
 ) -> list[str]:
-    """The whole command. ``libs`` is the distribution's libs folder: its kafka-clients is the client that runs."""
+    """The complete command. ``libs`` is the distribution's libs folder: its kafka-clients is the client that runs."""
     return [java, *jvm, "-cp", f"{jar}:{libs}/*", MAIN_CLASS, *args]
 
 
@@ -31,7 +33,7 @@ def java_command(
 class Produce:
     """One producer, an open loop. ``rate`` is records per second, ``duration`` seconds, ``size`` bytes of the value.
 
-    ``acks`` is 0, 1, all or, with the patched client, min.insync.replicas (-2): the client judges it.
+    ``acks`` is 0, 1, all or, with the patched client, min.insync.replicas (-2): the client evaluates it.
     ``connections`` producers take the records in turn: a broker answers one request of a connection after the other.
     ``unanswered_kib`` makes it a closed loop: each of them waits while so much of what it sent has no answer, and what
     would have been due meanwhile is not sent.
@@ -103,7 +105,7 @@ class Produce:
 
 @dataclass(frozen=True)
 class Read:
-    """Reads a topic from its start to the end offsets seen first; gives up after ``idle_seconds`` without progress."""
+    """Reads a topic from its start to the end offsets found first; gives up after ``idle_seconds`` without progress."""
 
     bootstrap: str
     topic: str
@@ -126,7 +128,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Copy:
-    """Copies one topic into another in transactions until told to stop (line `stop` on stdin).
+    """Copies one topic into another in transactions until reported to stop (line `stop` on stdin).
 
     ``job`` is the transactional id, the group that holds the offsets, and the author that the copies name.
     """

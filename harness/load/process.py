@@ -14,7 +14,7 @@ from harness.common.errors import Exit, RackspanError
 
 
 class LoadClientError(RackspanError):
-    """A load client did not do what was asked."""
+    """A load client did not do what was requested."""
 
 
 class LoadProcess:
@@ -114,7 +114,9 @@ class LoadProcess:
         self._reader.join()
         summaries = [line for line in self.lines if line.get("event") == "summary"]
         if code != 0 or not summaries:
-            raise LoadClientError("load client failed", seen=f"exit code {code}, {self._last()}", do=f"read {self.log}")
+            raise LoadClientError(
+                "load client failed", observed=f"exit code {code}, {self._last()}", do=f"read {self.log}"
+            )
         return summaries[-1]
 
     def __enter__(self) -> Self:
@@ -135,7 +137,7 @@ class LoadProcess:
             self._process.stdin.flush()
         except BrokenPipeError as e:
             raise LoadClientError(
-                f"cannot {word} the load client", seen=f"it is gone, {self._last()}", do=f"read {self.log}"
+                f"cannot {word} the load client", observed=f"it is gone, {self._last()}", do=f"read {self.log}"
             ) from e
         return self.wait_line(answer, timeout, after)
 
@@ -163,7 +165,7 @@ class LoadProcess:
         when = "before the client ended" if ended else f"within {timeout} s"
         return LoadClientError(
             f"load client gave no {event!r} line {when}",
-            seen=self._last(),
+            observed=self._last(),
             do=f"read {self.log}",
             code=Exit.FAILED if ended else Exit.TIMEOUT,
         )

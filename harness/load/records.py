@@ -37,7 +37,7 @@ _NAMES_AT, _NAME_BYTES = 1024, 64
 
 
 def read_acks(path: Path) -> pa.Table:
-    """Acks rows of one send file. Works on the file of a killed client: entries never tried are left out."""
+    """Acks rows of one send file. Works on the file of a killed client: entries never tried are skipped."""
     raw = _load(path, _SEND_MAGIC, _SEND)
     header = int.from_bytes(raw[12:16], "little")
     epoch, mono = (int(v) for v in np.frombuffer(raw, "<i8", 2, 24))
@@ -65,7 +65,7 @@ def read_acks(path: Path) -> pa.Table:
 
 
 def read_reads(path: Path) -> pa.Table:
-    """Reads rows of one read-back file; a last entry cut short is left out."""
+    """Reads rows of one read-back file; a last entry cut short is skipped."""
     topic, entries, shift = _reads(path)
     columns = {
         "topic": _constant(topic, len(entries)),
@@ -80,7 +80,7 @@ def read_reads(path: Path) -> pa.Table:
 
 
 def read_polls(path: Path, consumer: str) -> pa.Table:
-    """Polls rows of what a client consumed itself; a last entry cut short is left out."""
+    """Polls rows of what a client consumed itself; a last entry cut short is skipped."""
     topic, entries, shift = _reads(path)
     columns = {
         "consumer": _constant(consumer, len(entries)),
@@ -97,7 +97,7 @@ def read_polls(path: Path, consumer: str) -> pa.Table:
 
 
 def read_histograms(path: Path) -> pa.Table:
-    """Histogram rows of what a client counted; windows are named BLOCK/PART. A last line cut short is left out."""
+    """Histogram rows of what a client counted; windows are named BLOCK/PART. A last line cut short is skipped."""
     magic, _, rest = _bytes(path).partition(b",")
     if magic != _COUNTS_MAGIC:
         raise _foreign(path, f"start {magic[:8]!r}, wanted {_COUNTS_MAGIC!r}")
@@ -125,8 +125,8 @@ def _load(path: Path, magic: bytes, dtype: np.dtype[np.void]) -> bytes:
     raw = _bytes(path)
     size = int.from_bytes(raw[8:12], "little")
     if raw[:8] != magic or size != dtype.itemsize:
-        seen = f"start {raw[:8]!r} and records of {size} bytes, wanted {magic!r} and {dtype.itemsize}"
-        raise _foreign(path, seen)
+        observed = f"start {raw[:8]!r} and records of {size} bytes, wanted {magic!r} and {dtype.itemsize}"
+        raise _foreign(path, observed)
     return raw
 
 
@@ -134,11 +134,15 @@ def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as e:
-        raise RunFolderError(f"cannot read record file {path}", seen=str(e), do="start the load client first") from e
+        raise RunFolderError(
+            f"cannot read record file {path}", observed=str(e), do="start the load client first"
+        ) from e
 
 
-def _foreign(path: Path, seen: str) -> RunFolderError:
-    return RunFolderError(f"cannot read record file {path}", seen=seen, do="use the load client of this checkout")
+def _foreign(path: Path, observed: str) -> RunFolderError:
+    return RunFolderError(
+        f"cannot read record file {path}", observed=observed, do="use the load client of this checkout"
+    )
 
 
 def _text(raw: bytes) -> str:

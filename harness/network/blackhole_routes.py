@@ -1,4 +1,4 @@
-"""Cuts for back ends where nobody stands between the hosts: each host sends nowhere what must not arrive.
+"""Cuts for backends where nobody stands between the hosts: each host sends nowhere what must not arrive.
 
 A routing table of our own leads these addresses to the host's own loopback, where the kernel drops them without a word:
 connections stay open and nothing arrives, as with a cut cable. It takes iproute2 and the right to change routes.
@@ -30,7 +30,7 @@ done
 [ -n "$there" ] || $ip rule add pref {number} lookup {number}"""
 
 
-def severed(
+def isolated(
     state: LinkState, plan: Plan, addresses: Mapping[str, Sequence[str]], drivers: Iterable[str] = ()
 ) -> dict[str, list[str]]:
     """By node, the addresses that nothing may be sent to from there. `addresses` are all that a node has, by node;
@@ -38,12 +38,12 @@ def severed(
     """
     nodes = {n.name: n.rack for n in plan.nodes}
     between = {(x, y) for x, one in nodes.items() for y, other in nodes.items() if (one, other) in state.cuts}
-    for name, at in state.severed.items():
+    for name, at in state.isolated.items():
         between |= {pair for y, rack in nodes.items() if rack != at.rack for pair in ((name, y), (y, name))}
-    for name in state.unplugged:
+    for name in state.disconnected:
         between |= {pair for y in nodes if y != name for pair in ((name, y), (y, name))}
     found = {x: {a for source, y in between if source == x for a in addresses[y]} - set(addresses[x]) for x in nodes}
-    for name in state.unplugged:
+    for name in state.disconnected:
         found[name] |= set(drivers)
     return {x: sorted(some) for x, some in found.items()}
 
@@ -64,6 +64,6 @@ def enforce(wanted: Mapping[str, Sequence[str]], run: Callable[[str, str], Outpu
         if answer.code != 0:
             raise environment_error(
                 f"cannot cut {name} off",
-                seen=last_lines(answer.err or answer.out) or f"exit code {answer.code}",
+                observed=last_lines(answer.err or answer.out) or f"exit code {answer.code}",
                 do="let its user change routes: root, or sudo without a password for `ip` (iproute2)",
             )

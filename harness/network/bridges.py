@@ -64,7 +64,7 @@ def cable(router: IPRoute, port: str, bridge: str, network: int) -> None:
 
 def settle() -> None:
     """Gives an ordinary user's process the rights over networks, and one of its own, with loopback only, from which it
-    can come and go between clusters of all back ends. Raises RackspanError, OSError; does nothing for root.
+    can come and go between clusters of all backends. Raises RackspanError, OSError; does nothing for root.
     """
     if not capable():
         become_capable()
@@ -124,11 +124,11 @@ def sysctl(path: str, value: str) -> None:
     Path(path).write_text(value)
 
 
-def plug(plan: Plan, unplugged: set[str]) -> None:
+def set_connected(plan: Plan, disconnected: set[str]) -> None:
     """Takes the cables of these nodes out of their racks' bridges and puts all others in. Raises OSError."""
     with IPRoute() as router:
         for node in plan.nodes:
-            state = "down" if node.name in unplugged else "up"
+            state = "down" if node.name in disconnected else "up"
             router.link("set", index=_index(router, port_of(plan, node.name)), state=state)
 
 

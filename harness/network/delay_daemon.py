@@ -1,11 +1,11 @@
-"""First process of the hosts of one cluster: makes their network, keeps the links between racks as asked, and takes
+"""First process of the hosts of one cluster: makes their network, keeps the links between racks as requested, and takes
 everything with it when it ends.
 
     unshare --pid --fork --kill-child python -m harness.network.delay_daemon FOLDER [LIFELINE]
 
 It runs in a pid namespace of its own, so that its end, however it comes, ends all processes on the hosts; the networks
-go with the last of them. LIFELINE is a file descriptor: its end of file ends the keeper, a byte on it lets it live on.
-On SIGHUP it takes over the links file and answers in the file of what is applied.
+go with the last of them. LIFELINE is a file descriptor: its end of file ends the delay daemon, a byte on it lets it
+live on. On SIGHUP it takes over the links file and answers in the file of what is applied.
 """
 
 from __future__ import annotations
@@ -30,31 +30,35 @@ from harness.spec.links import LinkState, queues, rules
 from harness.spec.topology import Plan, plan
 
 
-class Keeper:
+class DelayDaemon:
     """Queues of delayed packets and the packet filter that feeds them."""
 
-    def __init__(self, folder: Path, lifeline: int | None, cluster: Plan, networks: dict[str, int]) -> None:
+    def __init__(self, folder: Path, liveness_pipe: int | None, cluster: Plan, networks: dict[str, int]) -> None:
         self.folder = folder
-        self.lifeline = lifeline
+        self.liveness_pipe = liveness_pipe
         self.plan = cluster
         self.networks = networks
-        self.narrow: dict[str, str] = {}
+        self.bandwidth_limits: dict[str, str] = {}
         self.queues = DelayQueues()
         self.filter = PacketFilter(folder / "links.rules")
         self.rules = ""
         self.version = 0
-        self.job: subprocess.Popen[str] | None = None  # sets the filter while packets go on being delayed
+        self.job: subprocess.Popen[str] | None = None  # sets the filter while packets continue being delayed
         self.wake, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         for number in (signal.SIGHUP, signal.SIGCHLD):
             signal.signal(number, lambda number, frame: None)
 
     def run(self) -> None:
-        """Serves until the lifeline ends."""
+        """Serves until the liveness_pipe ends."""
         self.reload()
         while True:
             wait = self.queues.release()
-            watched = [self.queues.socket.fileno(), self.wake, *([] if self.lifeline is None else [self.lifeline])]
+            watched = [
+                self.queues.socket.fileno(),
+                self.wake,
+                *([] if self.liveness_pipe is None else [self.liveness_pipe]),
+            ]
             ready, _, _ = select.select(watched, [], [], wait)
             if self.queues.socket.fileno() in ready:
                 self.queues.receive()
@@ -63,11 +67,11 @@ class Keeper:
                 self.reap()
                 if signal.SIGHUP in numbers:
                     self.reload()
-            if self.lifeline is not None and self.lifeline in ready:
-                if not os.read(self.lifeline, 1):
+            if self.liveness_pipe is not None and self.liveness_pipe in ready:
+                if not os.read(self.liveness_pipe, 1):
                     return
-                os.close(self.lifeline)
-                self.lifeline = None
+                os.close(self.liveness_pipe)
+                self.liveness_pipe = None
 
     def reload(self) -> None:
         """Takes over the links file: delays at once, the filter by a program that runs beside."""
@@ -76,10 +80,10 @@ class Keeper:
         self.queues.early = state.early_ns
         for number, delay, jitter, loss in queues(state):
             self.queues.set(number, delay, jitter, loss)
-        bridges.plug(self.plan, set(state.unplugged))
-        if state.narrow != self.narrow:
-            bridges.shape(self.plan, self.networks, state.narrow)
-            self.narrow = state.narrow
+        bridges.set_connected(self.plan, set(state.disconnected))
+        if state.bandwidth_limits != self.bandwidth_limits:
+            bridges.shape(self.plan, self.networks, state.bandwidth_limits)
+            self.bandwidth_limits = state.bandwidth_limits
         wanted = rules(state)
         if wanted == self.rules:
             self._answer("")
@@ -111,13 +115,13 @@ def identity() -> tuple[int, int]:
 def main() -> int:
     """Builds, announces, serves. What cannot be built is said on standard error."""
     folder = Path(sys.argv[1])
-    lifeline = int(sys.argv[2]) if len(sys.argv) > 2 else None
+    liveness_pipe = int(sys.argv[2]) if len(sys.argv) > 2 else None
     state = load(folder)
     assert state is not None, f"no cluster in {folder}"
     try:
         cluster = plan(state.spec, state.block)
         networks = bridges.build(cluster)
-        keeper = Keeper(folder, lifeline, cluster, networks)
+        daemon = DelayDaemon(folder, liveness_pipe, cluster, networks)
     except RackspanError as e:
         print(e.brief, file=sys.stderr)
         return 1
@@ -128,7 +132,7 @@ def main() -> int:
         os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
     pid, started = identity()
     write_aside(folder / link_controller.KEEPER, json.dumps({"pid": pid, "started": started, "networks": networks}))
-    keeper.run()
+    daemon.run()
     return 0
 
 

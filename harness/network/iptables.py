@@ -1,4 +1,4 @@
-"""The kernel's packet filter, set whole by whichever of its programs works on this machine."""
+"""The kernel's packet filter, set complete by whichever of its programs works on this machine."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class PacketFilter:
             tried.append(f"{name}: {last_lines(error)}")
         raise environment_error(
             "no program can queue packets",
-            seen="; ".join(tried),
+            observed="; ".join(tried),
             do="install iptables (Debian, Ubuntu: apt-get install iptables); the kernel needs NFQUEUE",
         )
 
     def start(self, text: str) -> subprocess.Popen[str]:
-        """Starts setting the whole filter, which the kernel then changes at one moment."""
+        """Starts setting the complete filter, which the kernel then changes at one moment."""
         write_aside(self._file, text)
         environment = {"PATH": _PATH, "XTABLES_LOCKFILE": f"{self._file}.lock"}
         with self._file.open() as source:

@@ -75,8 +75,8 @@ def leave_network() -> None:
     except PermissionError as e:
         raise environment_error(
             "this process cannot leave the network of a cluster",
-            seen=f"{e.strerror}: an ordinary user gave up the network outside by entering",
-            do="work with clusters of the back end local in a process of their own",
+            observed=f"{e.strerror}: an ordinary user gave up the network outside by entering",
+            do="work with clusters of the backend local in a process of their own",
         ) from e
 
 
@@ -128,7 +128,7 @@ def _restart(path: str | None) -> None:
     if not may_restart or os.environ.get(_RESTARTED):
         raise environment_error(
             "cannot enter a user namespace",
-            seen="this process has several threads, and an ordinary user can enter with one only",
+            observed="this process has several threads, and an ordinary user can enter with one only",
             do="start the program with `unshare --user --map-root-user PROGRAM`, or as root",
         )
     sys.stdout.flush()
@@ -137,13 +137,13 @@ def _restart(path: str | None) -> None:
     os.execvpe(prefix[0], [*prefix, *sys.orig_argv], {**os.environ, _RESTARTED: "1"})
 
 
-def refused(seen: str) -> RackspanError:
+def refused(observed: str) -> RackspanError:
     """The kernel does not let this user make namespaces."""
     return environment_error(
         "this machine does not let this user make network namespaces",
-        seen=seen,
+        observed=observed,
         do="run as root, or allow user namespaces (see kernel.apparmor_restrict_unprivileged_userns, "
-        "user.max_user_namespaces), or use the back end local",
+        "user.max_user_namespaces), or use the backend local",
     )
 
 

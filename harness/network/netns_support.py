@@ -14,10 +14,10 @@ from harness.network import namespaces
 
 @dataclass(frozen=True)
 class Trial:
-    """`hindrance` says why it does not work, "" if it does; `seen` what it works with."""
+    """`skip_reason` says why it does not work, "" if it does; `observed` what it works with."""
 
-    hindrance: str
-    seen: str
+    skip_reason: str
+    observed: str
 
 
 def attempt() -> Trial:

@@ -49,7 +49,7 @@ class DelayQueues:
         except OSError:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
         self.socket.setblocking(False)
-        ctypes.CDLL(None).prctl(29, 1, 0, 0, 0)  # timer slack 1 ns: sleep as long as asked, not 50 us more
+        ctypes.CDLL(None).prctl(29, 1, 0, 0, 0)  # timer slack 1 ns: sleep as long as requested, not 50 us more
 
     def set(self, number: int, delay: int, jitter: int = 0, loss: float = 0.0) -> None:
         """Delay (ns, one way) of a queue from now on; packets under way keep theirs. Raises OSError."""
@@ -106,8 +106,10 @@ class DelayQueues:
         self._config(number, _attribute(1, struct.pack(">BBH", 1, 0, socket.AF_INET)))
         metadata = _attribute(2, struct.pack(">IB", 0, 1))  # no bytes of the packet
         length = _attribute(3, struct.pack(">I", _LENGTH))
-        open_and_whole = 1 | 4  # a full queue lets packets pass; segments stay in one piece
-        flags = _attribute(4, struct.pack(">I", open_and_whole)) + _attribute(5, struct.pack(">I", open_and_whole))
+        open_and_complete = 1 | 4  # a full queue lets packets pass; segments stay in one piece
+        flags = _attribute(4, struct.pack(">I", open_and_complete)) + _attribute(
+            5, struct.pack(">I", open_and_complete)
+        )
         self._config(number, metadata + length + flags)
 
     def _config(self, number: int, body: bytes) -> None:

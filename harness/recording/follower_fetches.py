@@ -1,4 +1,4 @@
-"""When followers' fetches told a leader that they hold more: from a broker's debug lines to rows of the run folder."""
+"""Follower fetches that raised a leader's view of their log end: broker debug lines to rows of the run folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LINE = re.compile(
 
 
 def parse(lines: Iterable[str], topics: Iterable[str]) -> pa.Table:
-    """Rows of the `fetches` table for these topics; a fetch that brings no news is left out."""
+    """Rows of the `fetches` table for these topics; a fetch that brings no news is skipped."""
     wanted = set(topics)
     known: dict[tuple[str, str, str], str] = {}
     columns: list[list[object]] = [[] for _ in range(6)]

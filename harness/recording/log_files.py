@@ -58,7 +58,7 @@ def recovery_points(text: str) -> dict[str, int]:
 
 
 def batches(data: bytes) -> list[Batch]:
-    """The batches of a segment; a last one that is cut short, and zeros, are left out."""
+    """The batches of a segment; a last one that is cut short, and zeros, are skipped."""
     found: list[Batch] = []
     at = 0
     while at + _HEAD.size <= len(data):
@@ -81,7 +81,7 @@ def loss(
     """What is lost of these files (path -> size) when all that was not flushed is.
 
     `read` gives the bytes of a segment. A log without a recovery point was never flushed. A voter of the metadata
-    quorum flushes that log at each append, so it keeps it whole; a mere observer never flushes the segment it is at.
+    quorum flushes that log at each append, so it keeps it complete; a mere observer never flushes the segment it is at.
     """
     sizes: list[tuple[str, int]] = []
     zeroed: list[tuple[str, int, int]] = []

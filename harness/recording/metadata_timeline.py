@@ -1,4 +1,4 @@
-"""What the metadata log of a controller tells of leaders and in-sync replicas over time, as rows of a run folder."""
+"""What the metadata log of a controller reports of leaders and in-sync replicas over time, as rows of a run folder."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def timeline(text: str, topics: set[str]) -> list[Row]:
 
 
 class _Image:
-    """The cluster as the records so far tell, and the rows that each record brings."""
+    """The cluster as the records so far report, and the rows that each record brings."""
 
     def __init__(self, topics: set[str]) -> None:
         self._wanted = topics
@@ -112,9 +112,9 @@ class _Image:
             now["leader"] = data["leader"]
             now["leader_epoch"] += 1
         now["partition_epoch"] += 1
-        for field, told in (("isr", "isr"), ("replicas", "replicas"), ("elr", "eligibleLeaderReplicas")):
-            if data.get(told) is not None:
-                now[field] = data[told]
+        for field, reported in (("isr", "isr"), ("replicas", "replicas"), ("elr", "eligibleLeaderReplicas")):
+            if data.get(reported) is not None:
+                now[field] = data[reported]
         return [key]
 
     def _row(self, key: tuple[str, int], offset: int, t_ns: int) -> Row:
@@ -152,7 +152,7 @@ def _dump(node: KafkaNode) -> tuple[str, bool]:
     if done.code != 0 or not names:
         raise RackspanError(
             f"cannot read the metadata log of {node.name}",
-            seen=f"exit code {done.code}: {(done.err or done.out).strip()[-300:]}",
-            do="see whether its data folder is whole",
+            observed=f"exit code {done.code}: {(done.err or done.out).strip()[-300:]}",
+            do="see whether its data folder is complete",
         )
     return done.out, int(names[0].partition(".")[0]) == 0

@@ -48,7 +48,7 @@ def scrape(node: Node, seconds: float = 5.0) -> list[Sample]:
             text = answer.read().decode()
     except (urllib.error.URLError, OSError) as e:
         raise RackspanError(
-            f"cannot read the metrics of {node.name}", seen=str(e), do=f"see whether {node.name} runs"
+            f"cannot read the metrics of {node.name}", observed=str(e), do=f"see whether {node.name} runs"
         ) from e
     return parse(text, node, time.time_ns())
 

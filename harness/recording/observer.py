@@ -1,4 +1,4 @@
-"""A consumer that follows a topic while faults come and go, and asks for high watermarks meanwhile."""
+"""A consumer that follows a topic while faults come and go, and requires high watermarks meanwhile."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ logging.getLogger("kafka").setLevel(logging.CRITICAL)
 class Observer:
     """Follows all partitions of one topic in threads of this process, from entry to exit; what it saw is filed then.
 
-    `bootstrap` is asked each time something is connected to, since brokers come and go.
+    `bootstrap` is requested each time something is connected to, since brokers come and go.
     """
 
     def __init__(self, run: RunFolder, topic: str, partitions: int, bootstrap: Callable[[], str]) -> None:
@@ -43,7 +43,7 @@ class Observer:
         self._threads = [threading.Thread(target=t, daemon=True) for t in (self._follow, self._ask)]
 
     @property
-    def seen(self) -> int:
+    def update(self) -> int:
         """Records given to the consumer so far."""
         return len(self._polls)
 
@@ -76,7 +76,7 @@ class Observer:
             while not self._ended.is_set():
                 try:
                     found = consumer.poll(timeout_ms=200)
-                except KafkaError:  # a broker went away; the client goes on with the others
+                except KafkaError:  # a broker went away; the client continues with the others
                     self._ended.wait(0.2)
                     continue
                 for messages in found.values():
@@ -116,13 +116,15 @@ class Observer:
                 )
 
     def _answers(self) -> Iterator[tuple[int, Any]]:
-        """What each partition's leader says; nothing of one that has none just now, or while no broker can be asked."""
+        """What each partition's leader says; nothing of one that has none just now, or while no broker can be
+        requested.
+        """
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        asked = {Place(self._topic, p): latest for p in self._partitions}
+        requested = {Place(self._topic, p): latest for p in self._partitions}
         try:
-            # A new client each time, for an old one goes on asking a broker that is gone; its answers end with it.
+            # A new client each time, for an old one continues asking a broker that is gone; its answers end with it.
             client = AdminClient({"bootstrap.servers": self._bootstrap(), "log_level": 0})
-            answers = client.list_offsets(asked, request_timeout=_ASK_SECONDS)
+            answers = client.list_offsets(requested, request_timeout=_ASK_SECONDS)
         except KafkaException:
             return
         for place, answer in answers.items():

@@ -44,8 +44,8 @@ def read_replicas(
             rows = replica_rows(node, topic, partition)
             if rows:
                 run.add_replicas(pa.Table.from_pylist(rows, arrow_schema("replicas")), f"{topic}-{partition}-{broker}")
-            told = {"topic": topic, "partition": partition, "node": node.name, "broker": broker}
-            run.event("note", "replica", "point", told | {"end_offset": rows[-1]["offset"] + 1 if rows else 0})
+            reported = {"topic": topic, "partition": partition, "node": node.name, "broker": broker}
+            run.event("note", "replica", "point", reported | {"end_offset": rows[-1]["offset"] + 1 if rows else 0})
     return same
 
 
@@ -55,7 +55,7 @@ def replica_rows(node: KafkaNode, topic: str, partition: int) -> list[Row]:
 
 
 def parse(data: bytes, node: KafkaNode, topic: str, partition: int) -> list[Row]:
-    """The rows of one segment. A batch cut short at its end is left out."""
+    """The rows of one segment. A batch cut short at its end is skipped."""
     rows: list[Row] = []
     for at in batches(data):
         batch = DefaultRecordBatch(data[at.position : at.position + at.size])

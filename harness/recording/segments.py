@@ -41,7 +41,7 @@ def end_offset(node: KafkaNode, topic: str, partition: int = 0) -> int:
 
 
 def parse(data: bytes) -> list[Stored]:
-    """Records of a segment. A batch cut short at the end is left out."""
+    """Records of a segment. A batch cut short at the end is skipped."""
     found: list[Stored] = []
     batches = MemoryRecords(data)
     while batches.has_next():

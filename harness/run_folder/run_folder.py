@@ -27,7 +27,7 @@ _ARROW = {"string": pa.string(), "int32": pa.int32(), "int64": pa.int64(), "doub
 
 
 class RunFolderError(RackspanError):
-    """A run folder cannot be written or read as asked."""
+    """A run folder cannot be written or read as requested."""
 
 
 @cache
@@ -80,7 +80,7 @@ class RunFolder:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
             raise RunFolderError(
                 "cannot name a run",
-                seen=repr(name),
+                observed=repr(name),
                 do="use letters, digits, dot, dash and underscore, a letter or digit first",
             )
         epoch, mono = time.time_ns(), time.monotonic_ns()
@@ -119,7 +119,7 @@ class RunFolder:
         if kind not in known["kinds"] or state not in known["states"]:
             raise RunFolderError(
                 f"cannot record event {name!r}",
-                seen=f"kind {kind!r} and state {state!r}",
+                observed=f"kind {kind!r} and state {state!r}",
                 do=f"use a kind of {', '.join(known['kinds'])} and a state of {', '.join(known['states'])}",
             )
         mono = time.monotonic_ns()
@@ -153,7 +153,7 @@ class RunFolder:
         return self._add("metrics", table, part)
 
     def add_fetches(self, rows: pa.Table, part: str = "part") -> Path:
-        """Writes what followers told their leaders as one Parquet file."""
+        """Writes what followers reported their leaders as one Parquet file."""
         return self._add("fetches", rows, part)
 
     def add_replicas(self, rows: pa.Table, part: str = "part") -> Path:
@@ -161,7 +161,7 @@ class RunFolder:
         return self._add("replicas", rows, part)
 
     def add_partitions(self, rows: pa.Table, part: str = "part") -> Path:
-        """Writes what the metadata log tells of leaders and in-sync replicas as one Parquet file."""
+        """Writes what the metadata log reports of leaders and in-sync replicas as one Parquet file."""
         return self._add("partitions", rows, part)
 
     def add_polls(self, rows: pa.Table, part: str = "part") -> Path:
@@ -182,7 +182,7 @@ class RunFolder:
         if unknown:
             raise RunFolderError(
                 f"cannot update the manifest of {self.path.name}",
-                seen=f"unknown {', '.join(unknown)}",
+                observed=f"unknown {', '.join(unknown)}",
                 do=f"use the names in {SCHEMA_FILE.name}",
             )
         self.manifest.update(changes)
@@ -212,7 +212,7 @@ class RunFolder:
         if missing or extra:
             raise RunFolderError(
                 f"cannot add {table} to {self.path.name}",
-                seen=f"missing columns {missing} and unknown columns {extra}",
+                observed=f"missing columns {missing} and unknown columns {extra}",
                 do=f"use exactly the columns of {SCHEMA_FILE.name}",
             )
         try:
@@ -220,7 +220,7 @@ class RunFolder:
         except (pa.ArrowInvalid, ValueError) as e:
             raise RunFolderError(
                 f"cannot add {table} to {self.path.name}",
-                seen=" ".join(str(e).split()),
+                observed=" ".join(str(e).split()),
                 do=f"give every column the type in {SCHEMA_FILE.name}",
             ) from e
         with self._lock:
@@ -241,7 +241,7 @@ class RunFolder:
             aside.unlink(missing_ok=True)
             raise RunFolderError(
                 f"cannot add {table} to {self.path.name}",
-                seen=" ".join(str(e).split()),
+                observed=" ".join(str(e).split()),
                 do=f"make room on the disk of {self.path.parent} (see `df`), then run it again",
             ) from e
         aside.replace(path)
@@ -257,7 +257,9 @@ def _fresh_folder(root: Path, name: str) -> Path:
         except FileExistsError:
             continue
         return path
-    raise RunFolderError("cannot make a run folder", seen=f"{name} taken 999 times in {root}", do="move old runs away")
+    raise RunFolderError(
+        "cannot make a run folder", observed=f"{name} taken 999 times in {root}", do="move old runs away"
+    )
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
@@ -266,18 +268,19 @@ def read_manifest(path: Path) -> dict[str, Any]:
     try:
         manifest: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError) as e:
-        raise RunFolderError(f"cannot read run {path}", seen=str(e), do="give a folder made by a run") from e
-    if manifest.get("schema_version") != schema_file()["version"]:
+        raise RunFolderError(f"cannot read run {path}", observed=str(e), do="give a folder made by a run") from e
+    # An older version has other names in its events only, and the analysis reads these.
+    if manifest.get("schema_version") not in (schema_file()["version"], *map(int, schema_file()["older"])):
         raise RunFolderError(
             f"cannot read run {path}",
-            seen=f"schema version {manifest.get('schema_version')!r}, wanted {schema_file()['version']}",
+            observed=f"schema version {manifest.get('schema_version')!r}, wanted {schema_file()['version']}",
             do="make the run again, or read it with the release that made it",
         )
     return manifest
 
 
 def read_events(path: Path) -> list[dict[str, Any]]:
-    """The events of a run in order of writing; a last line cut short by a crash is left out."""
+    """The events of a run in order of writing; a last line cut short by a crash is skipped."""
     rows: list[dict[str, Any]] = []
     for line in (path / str(schema_file()["layout"]["events"])).read_text(encoding="utf-8").splitlines():
         try:

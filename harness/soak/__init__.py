@@ -1,1 +1,1 @@
-"""Soak: seeded faults under load, cycle after cycle, each judged by the checker."""
+"""Soak: seeded faults under load, cycle after cycle, each evaluated by the checker."""

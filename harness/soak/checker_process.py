@@ -1,4 +1,4 @@
-"""The checker as a program that judges run after run while it stays up: starting Spark takes longer than judging."""
+"""The checker as a resident process that evaluates run after run: starting Spark takes longer than the check."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from harness.common.errors import RackspanError
 from harness.common.paths import project_root
 
 
-class Judge:
-    """Judges run folders one at a time; leaves check.json and check.html in `out`. Ends with its `with` block."""
+class CheckerProcess:
+    """Evaluates run folders one at a time; leaves check.json and check.html in `out`. Ends with its `with` block."""
 
     def __init__(self, out: Path) -> None:
         self._out = out
-        self._told = out / "check.log"
+        self._reported = out / "check.log"
 
     def __enter__(self) -> Self:
         self._out.mkdir(parents=True, exist_ok=True)
-        with self._told.open("w", encoding="utf-8") as told:
+        with self._reported.open("w", encoding="utf-8") as reported:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "spark_analysis", "check", "--out", str(self._out)],
                 cwd=project_root(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=told,
+                stderr=reported,
                 text=True,
             )
         return self
@@ -44,9 +44,9 @@ class Judge:
             line = ""
         if not line:
             raise RackspanError(
-                f"the checker ended before it had judged {run.name}",
-                seen="\n".join(self._told.read_text(encoding="utf-8", errors="replace").splitlines()[-5:]),
-                do=f"judge it by hand: python -m spark_analysis check {run} --out DIR",
+                f"the checker ended before it had evaluated {run.name}",
+                observed="\n".join(self._reported.read_text(encoding="utf-8", errors="replace").splitlines()[-5:]),
+                do=f"evaluate it by hand: python -m spark_analysis check {run} --out DIR",
             )
         found: dict[str, Any] = json.loads(line)
         return found

@@ -1,4 +1,4 @@
-"""One judged run: load on a topic of its own, faults, healing, and everything read back for the checker."""
+"""One evaluated run: load on a topic of its own, faults, healing, and everything read back for the checker."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run_cycle(
     min_racks: int,
     min_replicas: int = 2,
     rate: float = 100,
-    told: dict[str, Any] | None = None,
+    reported: dict[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Path:
     """Writes to a new topic while `story` plays, heals, reads all, and returns the run folder.
@@ -45,7 +45,7 @@ def run_cycle(
     """
     progress = progress or Progress()
     settings = {MIN_REPLICAS: min_replicas} | ({MIN_RACKS: min_racks} if min_racks else {})
-    spec = {"cluster": cluster.state.spec.model_dump(), "topic": name, "rate": rate, **settings, **(told or {})}
+    spec = {"cluster": cluster.state.spec.model_dump(), "topic": name, "rate": rate, **settings, **(reported or {})}
     with RunFolder.create(runs, name, kind="other", seed=seed, spec=spec) as run:
         distribution = cluster.distribution
         run.update(versions={"distribution": distribution.version}, patches=distribution.patches)
@@ -69,18 +69,18 @@ def run_cycle(
 
 def _start(load: Clients, cluster: KafkaCluster, topic: str, rate: float) -> list[LoadProcess]:
     plain = Produce("patient", cluster.bootstrap, topic, Path(), rate=rate, start_paused=True, close_seconds=40)
-    asked = [
+    requested = [
         replace(plain, delivery_timeout_ms=120_000),
         replace(plain, producer="no-retry", delivery_timeout_ms=5000, retries=0),
     ]
-    started = [load.start(produce, cluster, jvm=_JVM) for produce in asked]
+    started = [load.start(produce, cluster, jvm=_JVM) for produce in requested]
     for process in started:
         process.resume()
     return started
 
 
 def _bootstrap(cluster: KafkaCluster) -> str:
-    """All brokers but frozen ones, which accept a client and then keep it waiting."""
+    """All brokers but paused ones, which accept a client and then keep it waiting."""
     brokers = cluster.select("brokers")
     return ",".join(n.node.endpoint for n in brokers if n.look()[1] is not ProcessState.PAUSED)
 

@@ -12,7 +12,7 @@ from harness.admin.topics import MIN_REPLICAS
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.wait import Pending, pause, wait_for
 from harness.faults.disk import disk_full
-from harness.faults.network import cut, delay, slowed, staggered_cut, unplugged
+from harness.faults.network import cut, delay, disconnected, slowed, staggered_cut
 from harness.faults.partitions import leaders_moved, replicas_moved
 from harness.faults.power import power_cut
 from harness.faults.process import nodes_down
@@ -78,8 +78,8 @@ def _made(stage: Stage, fault: Fault) -> AbstractContextManager[Any]:
             return staggered_cut(cluster, fault.target, gap=fault.much, events=run)
         case "slow":
             return slowed(cluster, _target(stage, fault), fault.much, events=run)
-        case "unplug":
-            return unplugged(cluster, _target(stage, fault), events=run)
+        case "disconnect":
+            return disconnected(cluster, _target(stage, fault), events=run)
     raise ValueError(fault.what)
 
 
@@ -100,15 +100,15 @@ def _cut(stage: Stage, fault: Fault) -> AbstractContextManager[list[str]]:
 def _cut_behind_pause(stage: Stage, fault: Fault) -> None:
     """One rack falls out of the in-sync replicas, another loses its power, the first comes back, then the second."""
     with contextlib.ExitStack() as cut_off:
-        with frozen_out(stage, fault.other):
+        with paused_out(stage, fault.other):
             pause(fault.seconds)
             cut_off.enter_context(_cut(stage, fault))
         pause(fault.seconds)
 
 
 @contextlib.contextmanager
-def frozen_out(stage: Stage, rack: str) -> Iterator[None]:
-    """Freezes a rack until none of its brokers is in sync any more; they go on at the end of the block."""
+def paused_out(stage: Stage, rack: str) -> Iterator[None]:
+    """Freezes a rack until none of its brokers is in sync any more; they continue at the end of the block."""
     nodes = [n.name for n in stage.cluster.select(f"rack:{rack}")]
     ids = {n.node.id for n in stage.cluster.select(nodes)}
     with nodes_down(stage.cluster, nodes, how="pause", events=stage.run, name=f"pause rack {rack}"):

@@ -1,6 +1,6 @@
 """The positive control: a story that must lose records where racks are not protected, and must not where they are.
 
-Rack b falls out of sync, rack a goes on alone and then loses its power, b comes back first (derived from how the
+Rack b falls out of sync, rack a continues alone and then loses its power, b comes back first (derived from how the
 eligible leader replicas are kept; see docs/results/durability.md).
 """
 
@@ -16,7 +16,7 @@ from harness.common.wait import pause
 from harness.faults.power import rack_power_cut
 from harness.recording.log_files import Tail
 from harness.soak.cycle import run_cycle
-from harness.soak.inject import Stage, frozen_out
+from harness.soak.inject import Stage, paused_out
 
 _TAILS: tuple[Tail, ...] = ("none", "torn", "zeros")
 
@@ -32,15 +32,15 @@ def run_control(
     """Plays it on a cluster with two brokers in each of racks a and b, and controllers elsewhere; returns the run.
 
     Two replicas must be in sync, which those of one rack are by themselves. `min_racks` 0 leaves the setting away, as
-    the stock distribution has none. How the torn logs end and how long rack a goes on alone follow from `seed`. Raises
-    RackspanError.
+    the stock distribution has none. How the torn logs end and how long rack a continues alone follow from `seed`.
+    Raises RackspanError.
     """
     rng = random.Random(f"control/{seed}")
     tail, alone = rng.choice(_TAILS), rng.uniform(2.0, 4.0)
 
     def story(stage: Stage) -> None:
         with contextlib.ExitStack() as cut:
-            with frozen_out(stage, "b"):
+            with paused_out(stage, "b"):
                 pause(alone)
                 cut.enter_context(rack_power_cut(stage.cluster, "a", tail=tail, events=stage.run))
             pause(3)
@@ -54,6 +54,6 @@ def run_control(
         seed=seed,
         assignment=[[a[0], b[0], a[1], b[1]], [a[1], b[1], a[0], b[0]]],
         min_racks=min_racks,
-        told={"tail": tail, "alone_seconds": alone},
+        reported={"tail": tail, "alone_seconds": alone},
         progress=progress,
     )

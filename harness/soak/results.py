@@ -49,7 +49,7 @@ class Soak:
 
     @property
     def good(self) -> bool:
-        """Whether every cycle was judged and nothing was wrong."""
+        """Whether every cycle was evaluated and nothing was wrong."""
         return all(c.verdict["verdict"] == "ok" for c in self.cycles)
 
     def plain(self) -> dict[str, Any]:
@@ -90,17 +90,19 @@ def carried_on(out: Path, origin: dict[str, Any], first: int) -> Soak:
     path = out / "soak.json"
     if first == 1 or not path.exists():
         return Soak(origin)
-    told = json.loads(path.read_text(encoding="utf-8"))
-    before = Soak({key: told.get(key) for key in origin}, [Cycle.of(c) for c in told["cycles"]])
-    other = [f"{key} {told.get(key)!r}, not {value!r}" for key, value in origin.items() if told.get(key) != value]
+    reported = json.loads(path.read_text(encoding="utf-8"))
+    before = Soak({key: reported.get(key) for key in origin}, [Cycle.of(c) for c in reported["cycles"]])
+    other = [
+        f"{key} {reported.get(key)!r}, not {value!r}" for key, value in origin.items() if reported.get(key) != value
+    ]
     numbers = [c.number for c in before.cycles if c.number < first]
     if not other and numbers and numbers[-1] == first - 1:
         return Soak(origin, before.cycles[: len(numbers)])
     last = before.cycles[-1].number if before.cycles else 0
     raise usage_error(
         f"cycle {first} does not carry on the soak in {out}",
-        seen="; ".join(other) or f"its last cycle is {last}",
-        do=f"go on with --first {last + 1} and the same options, or choose another folder with --out",
+        observed="; ".join(other) or f"its last cycle is {last}",
+        do=f"continue with --first {last + 1} and the same options, or choose another folder with --out",
     )
 
 
@@ -108,7 +110,7 @@ def words(fault: Fault) -> str:
     """As a reader wants it."""
     tail = "" if fault.tail == "none" else f" ({fault.tail} tail)"
     if fault.what == "cut_behind_pause":
-        return f"rack {fault.other} frozen, power cut of rack {fault.target}{tail}"
+        return f"rack {fault.other} paused, power cut of rack {fault.target}{tail}"
     whom = "" if fault.whom == "all" else f" {fault.whom}"
     target = "-".join(filter(None, (fault.target, fault.other)))
     parts = (f"{fault.what.replace('_', ' ')}{whom}", target, fault.much)

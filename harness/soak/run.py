@@ -1,4 +1,4 @@
-"""A soak: one cluster, cycle after cycle of load and seeded faults, each judged while the next one runs."""
+"""A soak: one cluster, cycle after cycle of load and seeded faults, each evaluated while the next one runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from harness.admin.topics import Topics
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.progress import Progress
-from harness.soak.checker_process import Judge
+from harness.soak.checker_process import CheckerProcess
 from harness.soak.cycle import run_cycle
 from harness.soak.inject import Stage, act
 from harness.soak.results import Cycle, Soak, carried_on, words
@@ -37,13 +37,13 @@ def run_soak(
     """Runs the cycles and writes soak.json and soak.md anew after each; ends early when one is not ok.
 
     The faults follow from `seed`, the number of the cycle and `kinds`, so that `first` replays one, or carries on the
-    soak that `out` holds. While a cycle is judged the next one runs already. Raises RackspanError.
+    soak that `out` holds. While a cycle is evaluated the next one runs already. Raises RackspanError.
     """
     progress = progress or Progress()
     names = [f"{what}:{whom}" for what, whom in kinds]
     origin = {"seed": seed, "distribution": spec.distribution, "backend": spec.backend, "kinds": names}
     soak = carried_on(out, origin | {"min_racks": min_racks, "rate": rate}, first)
-    with KafkaCluster.running(spec, progress=progress) as cluster, _judging(out) as judge:
+    with KafkaCluster.running(spec, progress=progress) as cluster, _evaluating(out) as evaluate:
         quiet, cluster.progress = cluster.progress, Progress()  # one line a step of a cycle is enough
         waiting: _Waiting | None = None
         for number in range(first, first + cycles):
@@ -53,22 +53,22 @@ def run_soak(
                 run = play(runs, cluster, number, faults, seed=seed, rate=rate, min_racks=min_racks, progress=progress)
             finally:
                 if waiting is not None:
-                    _judged(soak, out, waiting, progress)
+                    _evaluated(soak, out, waiting, progress)
             if not soak.good:
                 break
             if waiting is not None:
                 Topics(cluster.bootstrap).delete(f"cycle-{waiting.number}")
-            waiting = _Waiting(number, run, faults, judge(run))
+            waiting = _Waiting(number, run, faults, evaluate(run))
         else:
             if waiting is not None:
-                _judged(soak, out, waiting, progress)
+                _evaluated(soak, out, waiting, progress)
         cluster.progress = quiet
     return soak
 
 
 @dataclass
 class _Waiting:
-    """A cycle that was played and is before the judge."""
+    """A cycle that was played and is before the evaluate."""
 
     number: int
     run: Path
@@ -76,10 +76,10 @@ class _Waiting:
     verdict: Future[dict[str, Any]]
 
 
-def _judged(soak: Soak, out: Path, cycle: _Waiting, progress: Progress) -> None:
+def _evaluated(soak: Soak, out: Path, cycle: _Waiting, progress: Progress) -> None:
     """Waits for the verdict and writes it down. Raises RackspanError."""
     if not cycle.verdict.done():
-        with progress.step(f"cycle {cycle.number} judged"):
+        with progress.step(f"cycle {cycle.number} evaluated"):
             cycle.verdict.result()
     verdict = cycle.verdict.result()
     soak.cycles.append(Cycle(cycle.number, cycle.run.name, cycle.faults, verdict))
@@ -88,10 +88,10 @@ def _judged(soak: Soak, out: Path, cycle: _Waiting, progress: Progress) -> None:
 
 
 @contextmanager
-def _judging(out: Path) -> Iterator[Callable[[Path], Future[dict[str, Any]]]]:
+def _evaluating(out: Path) -> Iterator[Callable[[Path], Future[dict[str, Any]]]]:
     """A function that hands a run folder to the checker, and gives what will be its verdict."""
-    with Judge(out) as judge, ThreadPoolExecutor(max_workers=1) as turns:
-        yield lambda run: turns.submit(judge.verdict, run)
+    with CheckerProcess(out) as evaluate, ThreadPoolExecutor(max_workers=1) as turns:
+        yield lambda run: turns.submit(evaluate.verdict, run)
 
 
 def faults_of(cluster: KafkaCluster, seed: int, number: int, kinds: Sequence[Kind] = EVERYWHERE) -> list[Fault]:
@@ -133,6 +133,6 @@ def play(
         min_racks=min_racks,
         min_replicas=min_replicas,
         rate=rate,
-        told={"cycle": number, "faults": [f.plain() for f in faults]},
+        reported={"cycle": number, "faults": [f.plain() for f in faults]},
         progress=progress,
     )

@@ -27,7 +27,7 @@ What = Literal[
     "cut_one_way",
     "delay",
     "loss",
-    "unplug",
+    "disconnect",
     "stagger",
     "slow",
 ]
@@ -65,13 +65,13 @@ _NETWORK: dict[Kind, int] = {
     ("cut_one_way", "rack"): 2,
     ("delay", "pair"): 1,
     ("loss", "pair"): 1,
-    ("unplug", "leader"): 1,
+    ("disconnect", "leader"): 1,
     ("stagger", "rack"): 2,
     ("slow", "leader"): 1,
 }
 EVERYWHERE: tuple[Kind, ...] = tuple(_WEIGHTS)
 NETWORK: tuple[Kind, ...] = tuple(_NETWORK)
-_NEEDS: dict[What, str] = {"delay": "delay", "loss": "delay", "slow": "slow"}  # of a back end; the others need cut
+_NEEDS: dict[What, str] = {"delay": "delay", "loss": "delay", "slow": "slow"}  # of a backend; the others need cut
 
 _TAILS: tuple[Tail, ...] = ("none", "torn", "zeros")
 
@@ -81,7 +81,7 @@ class Fault:
     """One fault: what is done to whom, for how many seconds.
 
     `target` is a rack or a node; "" is found when the time comes (the leader, the active controller). `other` is the
-    second rack of a pair, or the one that is frozen while the target's power is cut. `much` is a delay, a gap or
+    second rack of a pair, or the one that is paused while the target's power is cut. `much` is a delay, a gap or
     a loss, with its unit.
     """
 
@@ -104,9 +104,9 @@ class Fault:
 
 
 def kinds_of(text: str, can: Collection[str]) -> tuple[Kind, ...]:
-    """The kinds that `kill,power_cut:rack` names; "" is all that a back end with these capabilities has.
+    """The kinds that `kill,power_cut:rack` names; "" is all that a backend with these capabilities has.
 
-    Raises RackspanError: exit code 2 for a kind that there is not, 4 for one that the back end cannot do.
+    Raises RackspanError: exit code 2 for a kind that there is not, 4 for one that the backend cannot do.
     """
     possible = EVERYWHERE + tuple(k for k in NETWORK if _NEEDS.get(k[0], "cut") in can)
     found: list[Kind] = []
@@ -117,7 +117,7 @@ def kinds_of(text: str, can: Collection[str]) -> tuple[Kind, ...]:
         if not any(k in possible for k in known):
             raise environment_error(
                 f"the soak cannot have the fault {part} here",
-                seen=f"the back end lacks: {', '.join(sorted({_NEEDS.get(k[0], 'cut') for k in known}))}",
+                observed=f"the backend lacks: {', '.join(sorted({_NEEDS.get(k[0], 'cut') for k in known}))}",
                 do="add --backend netns",
             )
         found += [k for k in known if k in possible]
@@ -169,6 +169,6 @@ def _no_kind(part: str) -> Exception:
     near = difflib.get_close_matches(part, names, 1)
     return usage_error(
         f"there is no fault {part!r}",
-        seen=f"did you mean {near[0]}?" if near else f"faults: {', '.join(names)}",
+        observed=f"did you mean {near[0]}?" if near else f"faults: {', '.join(names)}",
         do="name some of them, as in --faults kill,power_cut:rack",
     )

@@ -95,7 +95,7 @@ class ClusterSpec(Strict):
         "ssh: the machines of an inventory; docker: containers",
     )
     hosts: tuple[Machine, ...] = Field(
-        default=(), description="machines for the back end ssh; `--inventory FILE` reads them from a file"
+        default=(), description="machines for the backend ssh; `--inventory FILE` reads them from a file"
     )
     links: dict[str, Link] = Field(
         default_factory=dict,
@@ -161,18 +161,18 @@ class ClusterSpec(Strict):
         except ValueError as e:
             raise ValueError(f"links: {e}") from None
         if self.links and self.backend != "netns":
-            raise ValueError(f"links: the back end {self.backend} cannot delay; give `backend: netns`")
+            raise ValueError(f"links: the backend {self.backend} cannot delay; give `backend: netns`")
         if self.backend == "docker" and len(self.racks) > DOCKER_RACKS:
-            raise ValueError(f"racks: the back end docker has room for {DOCKER_RACKS}, not {len(self.racks)}")
+            raise ValueError(f"racks: the backend docker has room for {DOCKER_RACKS}, not {len(self.racks)}")
         return self
 
     @model_validator(mode="after")
     def _hosts_fit_nodes(self) -> ClusterSpec:
         if self.hosts and self.backend != "ssh":
-            raise ValueError(f"hosts: the back end {self.backend} makes its own; give `backend: ssh`")
+            raise ValueError(f"hosts: the backend {self.backend} makes its own; give `backend: ssh`")
         if self.backend == "ssh":
             if not self.hosts:
-                raise ValueError("hosts: the back end ssh needs machines; give `--inventory FILE`")
+                raise ValueError("hosts: the backend ssh needs machines; give `--inventory FILE`")
             try:
                 assign(self.racks, self.controllers, self.hosts)
             except ValueError as e:

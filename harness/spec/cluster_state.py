@@ -1,4 +1,4 @@
-"""The state file of a cluster: what was asked for, so that a later command (or one after a crash) can go on from it."""
+"""The state file of a cluster: what was requested, so that a later command, or one after a crash, can continue."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class NodeRecord(BaseModel):
 
 
 class State(BaseModel):
-    """A cluster: `block` of loopback addresses (0: none), `phase` of its life (`starting` and `ending` seen later mean:
-    interrupted).
+    """A cluster: `block` of loopback addresses (0: none), `phase` of its life (`starting` and `ending` observed later
+    mean: interrupted).
     """
 
     version: Literal[1] = 1
@@ -39,7 +39,7 @@ class State(BaseModel):
     nodes: dict[str, NodeRecord] = Field(default_factory=dict)
 
     def save(self, folder: Path) -> None:
-        """Writes the state file whole or not at all."""
+        """Writes the state file complete or not at all."""
         write_aside(folder / FILE, self.model_dump_json(indent=1) + "\n")
 
 
@@ -52,6 +52,6 @@ def load(folder: Path) -> State | None:
     except ValidationError as e:
         raise RackspanError(
             f"cannot read the state of cluster {folder.name}",
-            seen=f"{folder / FILE}: {e.error_count()} problems, first: {e.errors()[0]['msg']}",
+            observed=f"{folder / FILE}: {e.error_count()} problems, first: {e.errors()[0]['msg']}",
             do=f"remove what is left of it with `rackspan down {folder.name}`",
         ) from None

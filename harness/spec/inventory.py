@@ -99,7 +99,9 @@ def load(path: Path) -> list[dict[str, Any]]:
     machines = [validated(Machine, m, **(words | {"where": f"host {i} of {path}"})) for i, m in enumerate(found, 1)]
     twice = sorted({m.address for m in machines if sum(other.address == m.address for other in machines) > 1})
     if twice:
-        raise usage_error(f"{path} is not valid", seen=f"{', '.join(twice)} is there twice", do="name each host once")
+        raise usage_error(
+            f"{path} is not valid", observed=f"{', '.join(twice)} is there twice", do="name each host once"
+        )
     return [m.model_dump(exclude_defaults=True) | _key(m, path) for m in machines]
 
 
@@ -109,7 +111,7 @@ def _key(machine: Machine, path: Path) -> dict[str, str]:
     key = (path.resolve().parent / Path(machine.key).expanduser()).resolve()
     if not key.is_file():
         raise usage_error(
-            f"the key of host {machine.address} is not there", seen=f"no file {key}", do=f"correct `key` in {path}"
+            f"the key of host {machine.address} is not there", observed=f"no file {key}", do=f"correct `key` in {path}"
         )
     return {"key": str(key)}
 

@@ -1,4 +1,4 @@
-"""Links between racks as values: what is asked for, what is cut, and the packet filter that makes it so. Pure."""
+"""Links between racks as values: what is requested, what is cut, and the packet filter that makes it so. Pure."""
 
 from __future__ import annotations
 
@@ -92,10 +92,10 @@ class LinkState(BaseModel):
     racks: list[str]
     links: dict[str, Link] = Field(default_factory=dict)
     cuts: list[Pair] = Field(default_factory=list)
-    severed: dict[str, At] = Field(default_factory=dict)
+    isolated: dict[str, At] = Field(default_factory=dict)
     slow: dict[str, SlowHost] = Field(default_factory=dict)
-    narrow: dict[str, str] = Field(default_factory=dict)
-    unplugged: list[str] = Field(default_factory=list)
+    bandwidth_limits: dict[str, str] = Field(default_factory=dict)
+    disconnected: list[str] = Field(default_factory=list)
     early_ns: int = 0
 
     def pairs(self) -> list[Pair]:
@@ -189,7 +189,7 @@ def rules(state: LinkState) -> str:
     """
     lines = ["*filter", ":INPUT ACCEPT [0:0]", ":FORWARD ACCEPT [0:0]", ":OUTPUT ACCEPT [0:0]"]
     lines += [f"-A FORWARD {_between(state, pair)} -j DROP" for pair in sorted(set(state.cuts))]
-    for at in state.severed.values():
+    for at in state.isolated.values():
         own = interface(state.racks, at.rack)
         lines.append(f"-A FORWARD -i {own} ! -o {own} -s {at.address} -j DROP")
         lines.append(f"-A FORWARD ! -i {own} -o {own} -d {at.address} -j DROP")

@@ -24,7 +24,7 @@ FIRST_CONTROLLER = 101  # also the last octet of a controller's address, above e
 class Node:
     """One Kafka process.
 
-    `rack` is where it is placed and fails with, `broker_rack` what it tells Kafka ("" = nothing).
+    `rack` is where it is placed and fails with, `broker_rack` what it reports Kafka ("" = nothing).
     """
 
     id: int
@@ -86,7 +86,7 @@ class Plan:
                 return node
         raise usage_error(
             f"there is no node {name!r}",
-            seen=f"nodes: {', '.join(n.name for n in self.nodes)}",
+            observed=f"nodes: {', '.join(n.name for n in self.nodes)}",
             do="name one of them, or a rack as in rack:a",
         )
 
@@ -110,7 +110,7 @@ class Plan:
         if not found:
             raise usage_error(
                 f"there is no rack {rack!r}",
-                seen=f"racks: {', '.join(dict.fromkeys(n.rack for n in self.nodes))}",
+                observed=f"racks: {', '.join(dict.fromkeys(n.rack for n in self.nodes))}",
                 do="name one of them, as in rack:a",
             )
         return found

@@ -1,4 +1,4 @@
-"""Hosts without Kafka on them, for tests of back ends; as a program also hosts whose harness is killed.
+"""Hosts without Kafka on them, for tests of backends; as a program also hosts whose harness is killed.
 
     python -m harness.tests.bare_hosts BACKEND FOLDER    (for ssh: with the inventory in $INVENTORY)
 
@@ -29,7 +29,7 @@ from harness.spec.topology import FIRST_BLOCK, Plan, plan
 
 
 class Hosts:
-    """The hosts of a cluster of three racks, two of them delayed where the back end can."""
+    """The hosts of a cluster of three racks, two of them delayed where the backend can."""
 
     def __init__(self, backend: str, folder: Path, links: dict[str, Any] | None = None) -> None:
         data: dict[str, Any] = {"name": folder.name, "backend": backend, "racks": "a:2,b:1,c:1", "controllers": 1}
@@ -80,14 +80,14 @@ def hosts_of(backend: str, folder: Path, links: dict[str, Any] | None = None) ->
 
 
 def main() -> None:
-    """Brings up, starts, tells, and dies."""
+    """Brings up, starts, reports, and dies."""
     name, folder = sys.argv[1], Path(sys.argv[2])
     hosts = Hosts(name, folder, {"default": "8ms"} if name == "netns" else None)
     hosts.backend.prepare()
     hosts.backend.bring_up(hosts.plan)
     pids = [hosts.start(n.name, "sh", "-c", "sleep 600 & exec sleep 600").pid for n in hosts.plan.nodes]
-    seen = [s.as_dict() for s in hosts.links.check()] if name == "netns" else []
-    print(json.dumps({"pids": pids, "seen": seen}), flush=True)
+    observed = [s.as_dict() for s in hosts.links.check()] if name == "netns" else []
+    print(json.dumps({"pids": pids, "observed": observed}), flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -24,7 +24,7 @@ settings.load_profile("shared machine")
 def pytest_configure(config: pytest.Config) -> None:
     """An ordinary user's tests get a network of their own, before there are threads: root's need none."""
     signal.signal(signal.SIGTERM, interrupt)
-    if not attempt().hindrance:
+    if not attempt().skip_reason:
         settle()
 
 
@@ -49,8 +49,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
 @pytest.fixture(scope="session")
 def docker_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[engines.Engine]:
     """An engine of docker for all tests; skipped, with the reason, where there can be none."""
-    if hindrance := engines.hindrance():
-        pytest.skip(f"there can be no docker engine: {hindrance}")
+    if skip_reason := engines.skip_reason():
+        pytest.skip(f"there can be no docker engine: {skip_reason}")
     with engines.engine(tmp_path_factory.mktemp("engine")) as found:
         yield found
 

@@ -24,7 +24,7 @@ import docker.errors
 from harness.common.process_tree import children, end_with_parent
 from harness.common.wait import Pending, wait_for
 from harness.network import namespaces
-from harness.tests.ssh_machines import whole_root
+from harness.tests.ssh_machines import complete_root
 
 # Its own rules for packets would need tables of its kernel's; without them it routes between its networks.
 ENGINE = (
@@ -54,9 +54,9 @@ class Engine:
             os.close(there)
 
 
-def hindrance() -> str:
+def skip_reason() -> str:
     """Why this machine and user cannot have an engine for tests; "" if they can."""
-    if not whole_root():
+    if not complete_root():
         return "dockerd needs root"
     missing = [name for name in ("dockerd", "docker", "containerd", "ip") if shutil.which(name) is None]
     return f"no {', '.join(missing)}: install docker.io" if missing else ""

@@ -25,7 +25,7 @@ _HEAP = ("-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 @dataclass
 class Broker:
-    """A running broker; pause and resume freeze the process and let it go on."""
+    """A running broker; pause and resume freeze the process and let it continue."""
 
     process: subprocess.Popen[bytes]
     bootstrap: str
@@ -42,7 +42,7 @@ class Broker:
         self.process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """The broker goes on."""
+        """The broker continues."""
         self.process.send_signal(signal.SIGCONT)
 
 

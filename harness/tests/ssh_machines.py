@@ -1,4 +1,4 @@
-"""Machines for tests of the back end ssh: each has a network, process ids, parts of the file system, and an sshd.
+"""Machines for tests of the backend ssh: each has a network, process ids, parts of the file system, and an sshd.
 
     python -m harness.tests.ssh_machines COMMAND...
 
@@ -30,7 +30,7 @@ from harness.spec.cluster_state import State
 from harness.spec.topology import Node, plan
 
 SSHD = "/usr/sbin/sshd"
-RACKS = {"a": 2, "b": 2, "c": 2}  # and as many more as controllers are asked for, the first in rack a
+RACKS = {"a": 2, "b": 2, "c": 2}  # and as many more as controllers are requested, the first in rack a
 
 CONFIG = """ListenAddress {address}
 HostKey {folder}/host
@@ -52,18 +52,18 @@ mkdir -p /tmp/hsperfdata_root && mount -t tmpfs tmpfs /tmp/hsperfdata_root
 exec {sshd} -D -e -f {folder}/config"""
 
 
-def whole_root() -> bool:
+def complete_root() -> bool:
     """Whether this user is root, and not just called so in a user namespace."""
     return os.geteuid() == 0 and namespaces.capable() and Path("/proc/self/uid_map").read_text().split()[2] != "1"
 
 
-def hindrance() -> str:
+def skip_reason() -> str:
     """Why this machine and user cannot have such machines; "" if they can."""
-    if not whole_root():
+    if not complete_root():
         return "sshd needs root"
     if shutil.which("ssh") is None or not Path(SSHD).exists():
         return f"no ssh or no {SSHD}: install openssh-server"
-    return attempt().hindrance
+    return attempt().skip_reason
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What every back end must do, on real processes: commands, files, signals, and an end that leaves nothing."""
+"""What every backend must do, on real processes: commands, files, signals, and an end that leaves nothing."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ while (my $c = $s->accept) { print $c "well met\n"; close $c }"""
 @pytest.fixture(scope="module", params=["local", "netns", "ssh", "docker"])
 def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     name: str = request.param
-    if name == "netns" and (hindrance := attempt().hindrance):
-        pytest.skip(f"this machine cannot have networks: {hindrance}")
+    if name == "netns" and (skip_reason := attempt().skip_reason):
+        pytest.skip(f"this machine cannot have networks: {skip_reason}")
     with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
         if name == "ssh":
-            if hindrance := ssh_machines.hindrance():
-                pytest.skip(f"there are no machines to enter: {hindrance}")
+            if skip_reason := ssh_machines.skip_reason():
+                pytest.skip(f"there are no machines to enter: {skip_reason}")
             place = tmp_path_factory.mktemp("machines") / "machines"
             found = stack.enter_context(ssh_machines.machines(place, {"a": 2, "b": 1, "c": 1}))
             patch.setenv("INVENTORY", str(found))
@@ -121,7 +121,7 @@ def test_hosts_and_the_driver_reach_each_other(hosts: Hosts) -> None:
 
 def test_a_cut_lets_nothing_pass_until_it_is_healed(hosts: Hosts) -> None:
     if Capability.CUT not in hosts.backend.capabilities:
-        pytest.skip(f"the back end {hosts.backend.name} has no cuts")
+        pytest.skip(f"the backend {hosts.backend.name} has no cuts")
     address = hosts.plan.node("b1").address
     inside = ["perl", "-e"] if hosts.backend.name == "docker" else [sys.executable, "-c"]
     listen, talk = (LISTEN_PERL, TALK_PERL) if hosts.backend.name == "docker" else (LISTEN, TALK)
@@ -142,16 +142,16 @@ def test_a_cut_lets_nothing_pass_until_it_is_healed(hosts: Hosts) -> None:
     links.cut("a")
     assert links.faults() == ["a-b is cut", "a-c is cut"]
     assert met("a1", "a2", "c1") == {"a1": False, "a2": False, "c1": True}
-    links.mend("a", "b")
+    links.heal_cut("a", "b")
     answered("a1", "a2")
     links.cut("b", "a", one_way=True)  # what it answers does not come back
     assert met("a1", "c1") == {"a1": False, "c1": True}
     links.heal()
     answered("a1")
-    links.sever("a2")
+    links.isolate("a2")
     assert met("a1", "a2", "c1") == {"a1": True, "a2": False, "c1": True}
-    links.join("a2")
-    links.unplug("b1")
+    links.rejoin("a2")
+    links.disconnect("b1")
     assert met("a1", "c1", "b1") == {"a1": False, "c1": False, "b1": True}
     with pytest.raises(RackspanError, match="there is no rack 'z'"):
         links.cut("z")
@@ -161,12 +161,12 @@ def test_a_cut_lets_nothing_pass_until_it_is_healed(hosts: Hosts) -> None:
     hosts.host("b1").signal(listener, SIGKILL)
 
 
-def test_what_a_back_end_lacks_is_said(hosts: Hosts) -> None:
+def test_what_a_backend_lacks_is_said(hosts: Hosts) -> None:
     able = hosts.backend.capabilities
     acts: dict[Capability, Callable[[], object]] = {
         Capability.CUT: lambda: hosts.links.cut("a"),
         Capability.DELAY: lambda: hosts.links.set_delay("a", "b", "5ms"),
-        Capability.SLOW: lambda: hosts.links.narrow("a1", "1mbit"),
+        Capability.SLOW: lambda: hosts.links.limit_bandwidth("a1", "1mbit"),
         Capability.POWER_CUT: lambda: hosts.backend.require(Capability.POWER_CUT),
     }
     for lacking, act in acts.items():
@@ -176,9 +176,9 @@ def test_what_a_back_end_lacks_is_said(hosts: Hosts) -> None:
             act()
         assert e.value.code is Exit.ENVIRONMENT
         assert str(e.value) == (
-            f"back end {hosts.backend.name} cannot do this\n"
-            f"  seen: it lacks: {lacking.value}; it has: {', '.join(sorted(able)) or 'none'}\n"
-            "  do:   bring the cluster up with the back end netns"
+            f"backend {hosts.backend.name} cannot do this\n"
+            f"  observed: it lacks: {lacking.value}; it has: {', '.join(sorted(able)) or 'none'}\n"
+            "  do:       bring the cluster up with the backend netns"
         )
 
 
@@ -187,19 +187,19 @@ def left(folder: Path) -> list[int]:
 
 
 def killed(backend: str, folder: Path, python: list[str]) -> dict[str, Any]:
-    """What hosts told whose harness was killed with -9."""
+    """What hosts reported whose harness was killed with -9."""
     command = [*python, "-m", "harness.tests.bare_hosts", backend, str(folder)]
     done = subprocess.run(command, cwd=project_root(), capture_output=True, text=True, timeout=120)
     assert done.returncode == -SIGKILL, done.stderr
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    reported: dict[str, Any] = json.loads(done.stdout)
+    return reported
 
 
 def test_nothing_is_left_after_the_harness_was_killed(backend: str, tmp_path: Path) -> None:
     folder = tmp_path / "crashed"
     try:
-        told = killed(backend, folder, [sys.executable])
-        assert len(told["pids"]) == 5
+        reported = killed(backend, folder, [sys.executable])
+        assert len(reported["pids"]) == 5
         if backend != "netns":
             wait_for("two processes a host", lambda: len(left(folder)) == 10 or Pending(str(left(folder))), 20)
         else:  # everything ends by itself

@@ -76,18 +76,20 @@ def test_a_small_run_ends_in_a_page_that_claims_nothing(tmp_path: Path) -> None:
     ]
     roles = [b["role"] for b in bench["blocks"] if b["part"] == "quiet"]
     assert sorted(roles[:2]) == ["baseline", "candidate"] and roles[2:] == roles[:2][::-1]
-    assert bench["void"] == []
-    assert {row["outcome"] for row in bench["outcomes"]} == {"OK"}, "the frozen follower must not cost a record"
+    assert bench["invalid"] == []
+    assert {row["outcome"] for row in bench["outcomes"]} == {"OK"}, "the paused follower must not cost a record"
     assert all(b["isr"] == 3 for b in bench["blocks"] if b["part"] == "fault")
     silent = [p["silence_s"] for p in bench["fault"]["parts"] if (p["role"], p["part"]) == ("baseline", "fault")]
-    assert len(silent) == 2 and min(silent) > 1, "acks=all waits for the frozen follower"
+    assert len(silent) == 2 and min(silent) > 1, "acks=all waits for the paused follower"
     ideal = {m["role"]: m for m in bench["oracle"]["modes"]}
     for mode in ideal.values():
-        assert mode["matched"] == mode["records"] > 200, "the brokers' logs tell of every record"
+        assert mode["matched"] == mode["records"] > 200, "the brokers' logs report of every record"
     manifest = run_folder.read_manifest(Path("runs") / run["run_id"])
     assert manifest["state"] == "finished"
-    told = manifest["spec"]["campaign"]
-    assert (told["name"], told["part"], told["parts"]) == ("both", 2, 4) and told["id"].endswith("Z-both")
+    reported = manifest["spec"]["campaign"]
+    assert (reported["name"], reported["part"], reported["parts"]) == ("both", 2, 4) and reported["id"].endswith(
+        "Z-both"
+    )
     _counted(other)
     _at_full_speed(full)
     _into_a_document(tmp_path, run["run_id"])
@@ -99,15 +101,17 @@ def _into_a_document(folder: Path, run: str) -> None:
     document.write_text("# Title\n\n<!-- report -->\nstale\n<!-- end -->\n\nlast\n")
     done = rackspan("report", f"runs/{run}", "--out", str(folder / "again"), "--into", str(document), home=folder)
     assert done.returncode == 0, done.stderr
-    told = document.read_text()
-    assert told.startswith("# Title\n\n<!-- report -->\n- **bench-small: ") and f"\n### {run}\n" in told
-    assert told.endswith("\n<!-- end -->\n\nlast\n")
-    assert "acks=min.insync.replicas | " in told and "seed 3, rackspan-kafka" in told and "stale" not in told
-    document.write_text(f"{told}<!-- report -->\n")
+    reported = document.read_text()
+    assert reported.startswith("# Title\n\n<!-- report -->\n- **bench-small: ") and f"\n### {run}\n" in reported
+    assert reported.endswith("\n<!-- end -->\n\nlast\n")
+    assert (
+        "acks=min.insync.replicas | " in reported and "seed 3, rackspan-kafka" in reported and "stale" not in reported
+    )
+    document.write_text(f"{reported}<!-- report -->\n")
     done = rackspan("report", f"runs/{run}", "--into", str(document), home=folder)
-    assert done.returncode == 2 and document.read_text() == f"{told}<!-- report -->\n"
-    assert f"there is no one place for a report in {document}\n  seen: 2 times <!-- report -->" in done.stderr
-    assert "do:   give it one line <!-- report --> and one line <!-- end --> below" in done.stderr
+    assert done.returncode == 2 and document.read_text() == f"{reported}<!-- report -->\n"
+    assert f"there is no one place for a report in {document}\n  observed: 2 times <!-- report -->" in done.stderr
+    assert "do:       give it one line <!-- report --> and one line <!-- end --> below" in done.stderr
 
 
 def _counted(run: dict[str, Any]) -> None:
@@ -115,7 +119,7 @@ def _counted(run: dict[str, Any]) -> None:
     folder = Path("runs") / run["run_id"]
     assert not list((folder / "acks").iterdir()) and len(list((folder / "histograms").iterdir())) == 2
     bench = run["bench"]
-    assert [b["part"] for b in bench["blocks"]] == ["rate-100", "rate-300"] * 2 and bench["void"] == []
+    assert [b["part"] for b in bench["blocks"]] == ["rate-100", "rate-300"] * 2 and bench["invalid"] == []
     assert {row["outcome"] for row in bench["outcomes"]} == {"OK"}
     sent = {(b["block"], b["part"]): b["records"] for b in bench["blocks"]}
     least = {"rate-100": 195, "rate-300": 590}  # 2 s; a busy machine ends them late
@@ -136,17 +140,17 @@ def _at_full_speed(run: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "reported"),
     [
         (["quite"], 2, "there is no workload 'quite'"),
-        (["unequal-racks", "--backend", "local"], 4, "local has none\n  do:   run it with --backend netns"),
-        (["quiet", "--backend", "lokal"], 2, "no back end 'lokal'; did you mean 'local'?"),
+        (["unequal-racks", "--backend", "local"], 4, "local has none\n  do:       run it with --backend netns"),
+        (["quiet", "--backend", "lokal"], 2, "no backend 'lokal'; did you mean 'local'?"),
         (["quiet", "--rounds", "0"], 2, "greater than or equal to 1"),
     ],
 )
 def test_what_cannot_run_is_refused_before_anything_starts(
-    tmp_path: Path, arguments: list[str], code: int, told: str
+    tmp_path: Path, arguments: list[str], code: int, reported: str
 ) -> None:
     done = rackspan("bench", *arguments, home=tmp_path)
-    assert done.returncode == code and told in done.stderr
+    assert done.returncode == code and reported in done.stderr
     assert not (tmp_path / "clusters").exists()

@@ -1,4 +1,4 @@
-"""Cuts as routes: which host may not send where. What the routes do is tested on the back ends."""
+"""Cuts as routes: which host may not send where. What the routes do is tested on the backends."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ ADDRESSES = {
 ALL = LinkState(racks=["a", "b", "c"])
 
 
-def severed(**changes: object) -> dict[str, list[str]]:
-    found = blackhole_routes.severed(ALL.model_copy(update=changes), PLAN, ADDRESSES, ["driver"])
+def isolated(**changes: object) -> dict[str, list[str]]:
+    found = blackhole_routes.isolated(ALL.model_copy(update=changes), PLAN, ADDRESSES, ["driver"])
     return {node: addresses for node, addresses in found.items() if addresses}
 
 
 def test_cuts_have_a_direction_and_cover_all_addresses() -> None:
-    assert severed() == {}
-    assert severed(cuts=[("a", "b")]) == {"a1": ["4", "5"], "a2": ["4", "5"], "ctrl-1": ["4", "5"]}
-    assert severed(cuts=[("b", "a"), ("b", "c")]) == {"b1": ["1", "2", "3", "6", "7"]}
+    assert isolated() == {}
+    assert isolated(cuts=[("a", "b")]) == {"a1": ["4", "5"], "a2": ["4", "5"], "ctrl-1": ["4", "5"]}
+    assert isolated(cuts=[("b", "a"), ("b", "c")]) == {"b1": ["1", "2", "3", "6", "7"]}
 
 
 def test_a_node_is_cut_off_from_other_racks_or_from_everything() -> None:
     at = At(rack="a", address="3")
-    assert severed(severed={"a2": at}) == {"a2": ["4", "5", "6"], "b1": ["3"], "c1": ["3"]}
-    away = severed(unplugged=["c1"])
+    assert isolated(isolated={"a2": at}) == {"a2": ["4", "5", "6"], "b1": ["3"], "c1": ["3"]}
+    away = isolated(disconnected=["c1"])
     assert away == {
         "c1": ["1", "2", "3", "4", "5", "7", "driver"],
         **{name: ["6"] for name in ("a1", "a2", "b1", "ctrl-1")},
@@ -48,7 +48,7 @@ def test_a_node_is_cut_off_from_other_racks_or_from_everything() -> None:
 def test_nodes_of_one_machine_are_not_cut_from_themselves() -> None:
     shared = {name: ["9"] for name in ADDRESSES}
     assert set(
-        map(tuple, blackhole_routes.severed(ALL.model_copy(update={"cuts": [("a", "b")]}), PLAN, shared).values())
+        map(tuple, blackhole_routes.isolated(ALL.model_copy(update={"cuts": [("a", "b")]}), PLAN, shared).values())
     ) == {()}
 
 
@@ -62,6 +62,6 @@ def test_a_host_that_does_not_let_us_is_named() -> None:
         blackhole_routes.enforce({"a1": ["1"], "b1": []}, run)
     assert e.value.code is Exit.ENVIRONMENT
     assert str(e.value) == (
-        "cannot cut b1 off\n  seen: sudo: a password is required\n"
-        "  do:   let its user change routes: root, or sudo without a password for `ip` (iproute2)"
+        "cannot cut b1 off\n  observed: sudo: a password is required\n"
+        "  do:       let its user change routes: root, or sudo without a password for `ip` (iproute2)"
     )

@@ -1,4 +1,4 @@
-"""Building through Gradle: what a person is told when it does not work."""
+"""Building through Gradle: what a person is reported when it does not work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ needs_gradle = pytest.mark.skipif(shutil.which("gradle") is None, reason="no gra
 def test_a_failed_task_shows_what_gradle_said() -> None:
     with pytest.raises(RackspanError, match="gradle noSuchTask failed") as e:
         gradle(["noSuchTask"], "nothing", Progress())
-    assert "Task 'noSuchTask' not found in root project 'rackspan'" in e.value.seen
+    assert "Task 'noSuchTask' not found in root project 'rackspan'" in e.value.observed
 
 
 @needs_gradle
@@ -36,7 +36,7 @@ def test_without_gradle_it_says_what_to_install(tmp_path: Path, monkeypatch: pyt
 
 
 def test_output_of_any_size_does_not_block() -> None:
-    text = "import sys; print('x' * 1_000_000); print('told', file=sys.stderr); raise SystemExit(7)"
-    seen: list[str] = []
-    done = subprocesses.run([sys.executable, "-c", text], seen.append)
-    assert (done.code, len(done.printed), done.told, seen) == (7, 1_000_001, ("told",), ["told"])
+    text = "import sys; print('x' * 1_000_000); print('reported', file=sys.stderr); raise SystemExit(7)"
+    observed: list[str] = []
+    done = subprocesses.run([sys.executable, "-c", text], observed.append)
+    assert (done.code, len(done.printed), done.reported, observed) == (7, 1_000_001, ("reported",), ["reported"])

@@ -29,7 +29,7 @@ def test_what_is_shipped_is_valid_by_name_and_by_path_and_carries_a_verdict(name
     assert found.name == name and found == campaign.load(str(project_root() / "campaigns" / f"{name}.yaml"))
     for part in found.parts:
         if isinstance(part, Workload):
-            assert part.blocks.rounds >= 6 or found.parts.count(part) >= 6, "rounds, or lives"
+            assert part.blocks.rounds >= 6 or found.parts.count(part) >= 6, "rounds, or trials"
 
 
 def test_near_and_far_racks_a_hanging_follower_and_a_lost_rack_in_one_campaign() -> None:
@@ -39,8 +39,8 @@ def test_near_and_far_racks_a_hanging_follower_and_a_lost_rack_in_one_campaign()
     assert parts["unequal-racks"].rtt_ms() == {"b": 2, "c": 20}
     faults = {part.fault.how: part for part in parts.values() if part.fault is not None}
     assert set(faults) == {"pause", "kill"} and faults["kill"].fault.target == "rack:c"  # type: ignore[union-attr]
-    frozen = faults["pause"]
-    assert frozen.load.rate * frozen.blocks.seconds * frozen.blocks.rounds >= 100_000, "a p99.9 needs as many"
+    paused = faults["pause"]
+    assert paused.load.rate * paused.blocks.seconds * paused.blocks.rounds >= 100_000, "a p99.9 needs as many"
     assert {part.cluster.backend for part in parts.values()} == {"netns"}
 
 
@@ -99,19 +99,19 @@ def test_modes_of_a_part_are_chosen_by_name() -> None:
     assert [m.name for m in killed.modes] == ["minisr", "all"]
 
 
-def test_lengths_and_back_end_go_to_every_part(tmp_path: Path) -> None:
+def test_lengths_and_backend_go_to_every_part(tmp_path: Path) -> None:
     found = campaign.load(made(tmp_path, {"workload": "quiet"}, {"workload": "mine.yaml"}))
     short = found.changed(rounds=2, seconds=3, warmup=1).on("netns")
     for part in short.parts:
         assert isinstance(part, Workload) and part.cluster.backend == "netns"
         assert (part.blocks.rounds, part.blocks.seconds, part.blocks.warmup) == (2, 3, 1)
-    with pytest.raises(RackspanError, match="unequal-racks cannot run on the back end local") as caught:
+    with pytest.raises(RackspanError, match="unequal-racks cannot run on the backend local") as caught:
         campaign.load(made(tmp_path, {"workload": "quiet"}, {"workload": "unequal-racks"})).on("local")
     assert caught.value.code == 4
 
 
 @pytest.mark.parametrize(
-    ("part", "told"),
+    ("part", "reported"),
     [
         ({"workload": "quite"}, "no workload 'quite'; did you mean 'quiet'?"),
         ({"workload": "quite.yaml"}, "No such file"),
@@ -125,11 +125,11 @@ def test_lengths_and_back_end_go_to_every_part(tmp_path: Path) -> None:
         ({"workload": "near-far"}, "near-far.yaml is a campaign itself"),
     ],
 )
-def test_refusals_say_what_is_wrong(tmp_path: Path, part: dict[str, Any], told: str) -> None:
+def test_refusals_say_what_is_wrong(tmp_path: Path, part: dict[str, Any], reported: str) -> None:
     file = made(tmp_path, part)
     with pytest.raises(RackspanError) as caught:
         campaign.load(file)
-    assert caught.value.code == 2 and told in str(caught.value)
+    assert caught.value.code == 2 and reported in str(caught.value)
 
 
 def test_a_campaign_needs_a_part(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def test_no_cluster(home: Path) -> None:
     ran = rackspan("status", home=home)
     assert ran.returncode == Exit.USAGE and ran.stdout == ""
     assert ran.stderr == (
-        "error: there is no cluster\n  seen: none was brought up\n  do:   bring one up with `rackspan up`\n"
+        "error: there is no cluster\n  observed: none was brought up\n  do:       bring one up with `rackspan up`\n"
     )
     named = rackspan("logs", "a1", "--cluster", "lab", home=home)
     assert named.returncode == Exit.USAGE and "there is no cluster 'lab'" in named.stderr
@@ -40,8 +40,8 @@ def test_output_that_nobody_takes_ends_in_one_error_or_none(home: Path) -> None:
     with Path("/dev/full").open("w") as full:
         assert written_to(full.fileno()) == (
             Exit.ENVIRONMENT,
-            "error: a disk is full\n  seen: [Errno 28] No space left on device\n"
-            "  do:   make room on it (see `df`), then run it again\n",
+            "error: a disk is full\n  observed: [Errno 28] No space left on device\n"
+            "  do:       make room on it (see `df`), then run it again\n",
         )
     reads, writes = os.pipe()
     os.close(reads)
@@ -66,7 +66,9 @@ def test_a_bad_spec_is_a_usage_error(home: Path, tmp_path: Path) -> None:
     file.write_text("apiVersion: rackspan/v1\nrack: {a: 1}\n")
     ran = rackspan("up", "-f", str(file), home=home)
     assert ran.returncode == Exit.USAGE
-    assert ran.stderr.startswith(f"error: {file} is not valid\n  seen: no key 'rack'; did you mean 'racks'?\n  do:   ")
+    assert ran.stderr.startswith(
+        f"error: {file} is not valid\n  observed: no key 'rack'; did you mean 'racks'?\n  do:       "
+    )
     assert "Traceback" not in ran.stderr
     pair = rackspan("up", "--set", "x", home=home)
     assert pair.returncode == Exit.USAGE and "cannot read --set x" in pair.stderr
@@ -78,8 +80,8 @@ def test_a_missing_distribution_is_named_with_how_to_build_it(home: Path, tmp_pa
         find("stock", built=tmp_path)
     assert str(e.value) == (
         "there is no stock distribution\n"
-        f"  seen: no folder stock-kafka_* in {tmp_path}\n"
-        "  do:   build it with `./rackspan build`"
+        f"  observed: no folder stock-kafka_* in {tmp_path}\n"
+        "  do:       build it with `./rackspan build`"
     )
     ran = rackspan("up", "--distribution", str(tmp_path), home=home)
     assert ran.returncode == Exit.ENVIRONMENT
@@ -90,7 +92,7 @@ def test_a_missing_distribution_is_named_with_how_to_build_it(home: Path, tmp_pa
 def test_a_base_that_is_none_is_a_usage_error(home: Path) -> None:
     ran = rackspan("verify-base", "1.2.3", home=home)
     assert ran.returncode == Exit.USAGE and ran.stdout == ""
-    assert ran.stderr == "error: there is no base 1.2.3\n  seen: known: 4.2.1\n  do:   name one of them\n"
+    assert ran.stderr == "error: there is no base 1.2.3\n  observed: known: 4.2.1\n  do:       name one of them\n"
 
 
 def test_the_newest_build_is_taken(tmp_path: Path) -> None:
@@ -108,7 +110,7 @@ def test_doctor(home: Path) -> None:
     assert ran.returncode == 0
     checks = {c["name"]: c for c in json.loads(ran.stdout)}
     assert checks["java 17 or later"]["ok"] and checks["loopback addresses"]["ok"]
-    assert checks["memory"]["seen"].endswith("MB available")
+    assert checks["memory"]["observed"].endswith("MB available")
 
 
 def test_doctor_without_java(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -124,7 +126,7 @@ def test_doctor_without_docker(home: Path, monkeypatch: pytest.MonkeyPatch) -> N
     ran = rackspan("doctor", "-o", "json", home=home)
     assert ran.returncode == 0, "nothing needs an engine yet"
     (engine,) = (c for c in json.loads(ran.stdout) if c["name"] == "docker engine")
-    assert not engine["ok"] and "127.77.250.250" in engine["seen"]
+    assert not engine["ok"] and "127.77.250.250" in engine["observed"]
 
 
 def test_schema_is_json(home: Path) -> None:
@@ -143,7 +145,7 @@ def test_log_lines_since_and_grep() -> None:
     assert list(selected(lines, None, re.compile("trace"))) == [lines[1], lines[3]]
 
 
-def test_following_a_file_gives_whole_lines_once(tmp_path: Path) -> None:
+def test_following_a_file_gives_complete_lines_once(tmp_path: Path) -> None:
     file = tmp_path / "log"
     tail = Tail(LocalHost("a1", "127.77.1.1", str(tmp_path)), str(file))
     assert tail.lines() == []

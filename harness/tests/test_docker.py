@@ -1,4 +1,4 @@
-"""Back end docker on an engine of our own: images, networks, an outage, and what is said of what will not do."""
+"""Backend docker on an engine of our own: images, networks, an outage, and what is said of what will not do."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_an_image_is_made_once_a_build(engine: Any, home: Path) -> None:
 
 
 def test_the_dockerfile_gives_such_an_image_too(engine: Any) -> None:
-    """On our own image here, since no registry can be asked."""
+    """On our own image here, since no registry can be requested."""
     kafka = find("rackspan")
     base = container_image.make(engine, kafka, Progress())
     assert f"build/dist/{kafka.version}\n" in (project_root() / "Dockerfile").read_text(encoding="utf-8")
@@ -78,16 +78,16 @@ def test_racks_are_networks_and_every_host_has_a_foot_in_each(engine: Any, hosts
 
 def test_a_container_that_ended_is_named_and_started_again(engine: Any, hosts: Hosts) -> None:
     host = hosts.host("b1")
-    assert hosts.backend.stands()
+    assert hosts.backend.is_up()
     host.write(f"{host.root}/kept", "text")
     engine.containers.get("rackspan-docker-b1").kill()
-    assert not hosts.backend.stands()
+    assert not hosts.backend.is_up()
     with pytest.raises(RackspanError) as e:
         host.run(["true"])
-    assert e.value.what == "the container of b1 does not answer" and "is not running" in e.value.seen
+    assert e.value.what == "the container of b1 does not answer" and "is not running" in e.value.observed
     assert e.value.do.startswith("bring it back with `rackspan start all`")
     hosts.backend.bring_up(hosts.plan)
-    assert hosts.backend.stands() and host.read(f"{host.root}/kept") == "text"
+    assert hosts.backend.is_up() and host.read(f"{host.root}/kept") == "text"
 
 
 def test_two_clusters_are_side_by_side(engine: Any, hosts: Hosts, tmp_path: Path) -> None:
@@ -102,21 +102,21 @@ def test_addresses_that_are_taken_are_named(engine: Any, hosts: Hosts, tmp_path:
         DockerBackend.at(tmp_path / "taken").bring_up(hosts.plan)
     net = hosts.plan.node("a1").address.rpartition(".")[0]
     assert e.value.what == "cannot make the network of rack a"
-    assert "overlaps" in e.value.seen and e.value.do == f"end what uses {net}.0/24; see `docker network ls`"
+    assert "overlaps" in e.value.observed and e.value.do == f"end what uses {net}.0/24; see `docker network ls`"
     DockerBackend.at(tmp_path / "taken").take_down()
 
 
-def test_without_an_engine_there_is_no_such_back_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_engine_there_is_no_such_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none")
     with pytest.raises(RackspanError) as e:
         DockerBackend.at(tmp_path).prepare()
     assert (e.value.what, e.value.code) == ("there is no docker engine", Exit.ENVIRONMENT)
-    assert e.value.seen and e.value.do == "start one, or name it in DOCKER_HOST; see `rackspan doctor`"
+    assert e.value.observed and e.value.do == "start one, or name it in DOCKER_HOST; see `rackspan doctor`"
     DockerBackend.at(tmp_path).take_down()  # nothing was made there
 
 
 def test_too_many_racks_are_refused() -> None:
-    with pytest.raises(RackspanError, match="racks: the back end docker has room for 10, not 11"):
+    with pytest.raises(RackspanError, match="racks: the backend docker has room for 10, not 11"):
         parse({"backend": "docker", "racks": {f"r{chr(97 + n)}": 1 for n in range(11)}})
 
 
@@ -132,7 +132,7 @@ def test_an_outage_on_containers(engine: Any, tmp_path: Path) -> None:
 
 
 def test_three_racks_to_try(engine: Any) -> None:
-    """compose.yaml, as its first lines say: with a rack gone a topic that asks for three is listed."""
+    """compose.yaml, as its first lines say: with a rack gone a topic that requires three is listed."""
     compose = next((c for c in (["docker", "compose"], ["docker-compose"]) if works([*c, "version"])), None)
     if compose is None:
         pytest.skip("there is no docker compose: install its plugin, or docker-compose")

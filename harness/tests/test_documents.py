@@ -52,7 +52,7 @@ ELSEWHERE = {
 
 
 def commands(text: str) -> list[str]:
-    """Commands of a document: whole indented or fenced lines, and code spans in tables and sentences."""
+    """Commands of a document: complete indented or fenced lines, and code spans in tables and sentences."""
     found = []
     fenced = False
     for line in text.splitlines():
@@ -124,13 +124,13 @@ def _run(command: str, env: dict[str, str]) -> str:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: str(p.relative_to(project_root())))
 def test_commands_of(document: Path, environment: dict[str, str], brokers: Brokers) -> None:
     wanted = [c for c in commands(document.read_text()) if c not in ELSEWHERE]
-    if attempt().hindrance:  # some machines cannot have networks; the tests of the back end tell why
+    if attempt().skip_reason:  # some machines cannot have networks; the tests of the backend report why
         wanted = [c for c in wanted if not re.search(r"netns|\bapart\b", c)]
     with brokers.fresh() if any("HOST:9092" in c for c in wanted) else nullcontext("") as bootstrap:
         for command in wanted:
             _run(command.replace("HOST:9092", bootstrap), environment)
     if document.name == "durability.md":
-        assert list(project_root().glob("runs/*-cycle-1")), "the soak left no run of the name that the page judges"
+        assert list(project_root().glob("runs/*-cycle-1")), "the soak left no run of the name that the page evaluates"
     if document.name == "README.md" and document.parent == project_root():
         assert len(wanted) > 5
 

@@ -91,7 +91,7 @@ def test_nodes_are_given_out_by_rack() -> None:
 
 
 def test_racks_survive_the_way_into_a_test_process() -> None:
-    """ducktape gives a test a sub-cluster, pickled; a service inside it asks for racks once more."""
+    """ducktape gives a test a sub-cluster, pickled; a service inside it requires racks once more."""
     given = FiniteSubcluster(RackCluster().alloc(nodes_by_type(["a", "c"])))
     copy = pickle.loads(pickle.dumps(given))
     assert [n.node_type for n in copy.alloc(nodes_by_type(["c"]))] == ["c"]
@@ -168,7 +168,7 @@ class Lucky(Test):
 """
 
 
-def test_a_second_attempt_is_told_apart(tmp_path: Path) -> None:
+def test_a_second_attempt_is_reported_apart(tmp_path: Path) -> None:
     (project_root() / "results").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="lucky", dir=project_root() / "results") as place:
         (Path(place) / "__init__.py").touch()
@@ -208,4 +208,4 @@ def test_suites_name_what_there_is() -> None:
 def test_a_session_without_tests_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RackspanError, match="no system test was run") as caught:
         run_suite(["system_tests/lib"], tmp_path)
-    assert "ducktape ended with 1" in caught.value.seen
+    assert "ducktape ended with 1" in caught.value.observed

@@ -1,4 +1,4 @@
-"""Faults on a real cluster that all tests here share: each is seen to hold, and to be healed."""
+"""Faults on a real cluster that all tests here share: each is observed to hold, and to be healed."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_roles_are_looked_up_when_the_fault_comes(cluster: KafkaCluster) -> None
         ids = [cluster.node(n).node.id for n in names]
         assert ids in ([before], [leader(cluster)]), "a machine that stalls may have made another one lead"
         assert cluster.node_states(names) == {names[0]: "paused"}
-    data = {"nodes": names, "ids": ids, "asked": [f"leader:{TOPIC}-0"], "how": "pause"}
+    data = {"nodes": names, "ids": ids, "requested": [f"leader:{TOPIC}-0"], "how": "pause"}
     assert [(e[1], e[2], e[3]) for e in record.events] == [
         ("nodes_down", "begin", data),
         ("nodes_down", "end", data),
@@ -140,7 +140,7 @@ def test_a_full_disk_ends_a_broker_and_another_one_leads(cluster: KafkaCluster) 
         with pytest.raises(RackspanError) as e:
             fill(cluster.select(names))
         assert str(e.value) == (
-            f"cannot fill the disk of {name}\n  seen: it is not running\n  do:   start it with `rackspan start {name}`"
+            f"cannot fill the disk of {name}\n  observed: it is not running\n  do:       start it with `rackspan start {name}`"  # noqa: E501
         )
     assert cluster.node(name).look()[1] is ProcessState.RUNNING
     cluster.wait_in_sync()
@@ -171,7 +171,7 @@ def test_a_rolling_restart_takes_one_after_the_other(cluster: KafkaCluster) -> N
 
 
 def test_watching_on_a_terminal(cluster: KafkaCluster) -> None:
-    """A rack is seen to go and to come back; q and Ctrl-C both leave the terminal as it was."""
+    """A rack is observed to go and to come back; q and Ctrl-C both leave the terminal as it was."""
     with Terminal("status", "--watch", "--every", "0.2", home=home_of(cluster)) as terminal:
         terminal.wait_for(r"\bb +up +2 of 2\b", r"\bfaults +3 +- +3 +- +3\b", "q ends")
         cluster.kill("rack:b")
@@ -188,36 +188,36 @@ def test_watching_on_a_terminal(cluster: KafkaCluster) -> None:
 def test_what_cannot_be_broken_is_said(cluster: KafkaCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     home = home_of(cluster)
     assert rackspan("fault", "set", "x", home=home).stderr == (
-        "error: cannot read x as a setting\n  seen: no =\n  do:   as in rackspan fault set min.insync.replicas=3\n"
+        "error: cannot read x as a setting\n  observed: no =\n  do:       as in rackspan fault set min.insync.replicas=3\n"
     )
     with pytest.raises(RackspanError) as e:
         moved_leaders(cluster, "absent")
-    assert str(e.value) == f"there is no topic 'absent'\n  seen: topics: {TOPIC}, two\n  do:   name one of them"
+    assert str(e.value) == f"there is no topic 'absent'\n  observed: topics: {TOPIC}, two\n  do:       name one of them"
     with pytest.raises(RackspanError) as e:
         moved_leaders(cluster, "two", "c1")
-    assert str(e.value) == "c1 cannot lead two-0\n  seen: its replicas are on a1, b1\n  do:   name one of these"
+    assert str(e.value) == "c1 cannot lead two-0\n  observed: its replicas are on a1, b1\n  do:       name one of these"
     monkeypatch.setattr("harness.faults.partitions.without", lambda *_: [])
     with pytest.raises(RackspanError) as e:
         moved_replicas(cluster, "two", "a")
     assert str(e.value) == (
-        "cannot move two out of rack a\n  seen: no broker is anywhere else\n  do:   name another rack"
+        "cannot move two out of rack a\n  observed: no broker is anywhere else\n  do:       name another rack"
     )
     with pytest.raises(RackspanError) as e:
         settings.changed_setting(cluster, TOPIC, "no.such", 1).begin(cluster)
-    assert str(e.value).startswith("topics have no setting 'no.such'\n  seen: the cluster does not list it\n")
+    assert str(e.value).startswith("topics have no setting 'no.such'\n  observed: the cluster does not list it\n")
     with pytest.raises(RackspanError) as e:
         settings.changed_setting(cluster, TOPIC, "min.insync.replicas", "none").begin(cluster)
     assert e.value.what == f"cannot change min.insync.replicas of {TOPIC} to none"
-    assert "min.insync.replicas" in e.value.seen
+    assert "min.insync.replicas" in e.value.observed
     assert e.value.do == "give a value that the cluster takes"
     with pytest.raises(RackspanError) as e:
         settings.put(cluster, "", "message.max.bytes", "x")
-    assert e.value.what == "cannot change message.max.bytes of the cluster to x" and "Not a number" in e.value.seen
+    assert e.value.what == "cannot change message.max.bytes of the cluster to x" and "Not a number" in e.value.observed
     assert heal_all(cluster) == [f"min.insync.replicas of {TOPIC} changed"], "a change that failed half-way is undone"
     with pytest.raises(RackspanError) as e:
         reassign(cluster, TOPIC, {0: [1, 99]})
     assert e.value.what == f"cannot move replicas of {TOPIC}-0 to brokers 1, 99"
-    assert e.value.seen == "InvalidReplicationAssignmentError"
+    assert e.value.observed == "InvalidReplicationAssignmentError"
 
 
 def test_places_without_a_rack() -> None:

@@ -23,7 +23,7 @@ def ratio(estimate: float, low: float | None, high: float | None, verdict: str, 
 
 def document(*ratios: dict[str, Any], lost: int = 0, state: str = "checked") -> dict[str, Any]:
     goal = {"id": "P2", "what": "p50", "estimate": 0.2, "low": 0.1, "high": 0.3, "verdict": "meets the floor"}
-    bench = {"ratios": list(ratios), "goals": [goal], "void": [{}], "blocks": [{}] * 12}
+    bench = {"ratios": list(ratios), "goals": [goal], "invalid": [{}], "blocks": [{}] * 12}
     kept = {"durability": {"state": state, "totals": {"lost": lost, "acknowledged": 1100}}}
     return {
         "skipped": [{"what": "x"}],
@@ -34,34 +34,34 @@ def document(*ratios: dict[str, Any], lost: int = 0, state: str = "checked") -> 
     }
 
 
-def judged(told: dict[str, Any], **gate: Any) -> gates.Outcome:
-    (outcome,) = gates.judge(gates.Gates.model_validate({"gates": [{"name": "g", **gate}]}), told)
+def evaluated(reported: dict[str, Any], **gate: Any) -> gates.Outcome:
+    (outcome,) = gates.evaluate(gates.Gates.model_validate({"gates": [{"name": "g", **gate}]}), reported)
     return outcome
 
 
 @pytest.mark.parametrize(("at_most", "met"), [(0.168, True), (0.16, False)])
-def test_a_bound_is_about_the_whole_interval(at_most: float, met: bool) -> None:
-    told = document(ratio(0.154, 0.14, 0.168, "improved"))
-    found = judged(told, of="ratio", at_most=at_most)
+def test_a_bound_is_about_the_complete_interval(at_most: float, met: bool) -> None:
+    reported = document(ratio(0.154, 0.14, 0.168, "improved"))
+    found = evaluated(reported, of="ratio", at_most=at_most)
     assert (found.met, found.known) == (met, True)
     assert (
         str(found)
-        == f"{'✓' if met else '✗'} g (bench-unequal-racks): 0.154 (0.14 to 0.168), asked: at most {at_most:g}"
+        == f"{'✓' if met else '✗'} g (bench-unequal-racks): 0.154 (0.14 to 0.168), requested: at most {at_most:g}"
     )
-    assert not judged(told, of="ratio", at_least=0.15).met and judged(told, of="ratio", at_least=0.14).met
+    assert not evaluated(reported, of="ratio", at_least=0.15).met and evaluated(reported, of="ratio", at_least=0.14).met
 
 
-def test_a_verdict_must_be_one_of_those_asked_for() -> None:
-    told = document(ratio(1.3, 1.2, 1.4, "regressed"), ratio(0.9, 0.8, 0.95, "improved", per_thousand=999.9))
-    found = judged(told, of="ratio", verdict=["improved", "within noise"])
-    assert not found.met and found.observed == "regressed, 1.3 (1.2 to 1.4), asked: improved or within noise"
-    assert judged(told, of="ratio", quantile="p99.99", verdict=["improved"]).met
-    assert not judged(told, of="ratio", quantile="p99.99", verdict=["improved"], at_most=0.9).met
+def test_a_verdict_must_be_one_of_those_requested() -> None:
+    reported = document(ratio(1.3, 1.2, 1.4, "regressed"), ratio(0.9, 0.8, 0.95, "improved", per_thousand=999.9))
+    found = evaluated(reported, of="ratio", verdict=["improved", "within noise"])
+    assert not found.met and found.observed == "regressed, 1.3 (1.2 to 1.4), requested: improved or within noise"
+    assert evaluated(reported, of="ratio", quantile="p99.99", verdict=["improved"]).met
+    assert not evaluated(reported, of="ratio", quantile="p99.99", verdict=["improved"], at_most=0.9).met
 
 
 def test_what_is_not_known_is_missed_unless_the_gate_says_otherwise() -> None:
-    told = document(ratio(0.5, None, None, "not enough runs"), state="not checked")
-    asked: list[dict[str, Any]] = [
+    reported = document(ratio(0.5, None, None, "not enough runs"), state="not checked")
+    requested: list[dict[str, Any]] = [
         {"of": "ratio", "at_most": 9},
         {"of": "ratio", "verdict": ["improved"]},
         {"of": "ratio", "quantile": "p50", "at_most": 9},
@@ -69,24 +69,29 @@ def test_what_is_not_known_is_missed_unless_the_gate_says_otherwise() -> None:
         {"of": "lost", "at_most": 0},
         {"of": "goal", "goal": "P5"},
     ]
-    for gate in asked:
-        missed, met = judged(told, **gate), judged(told, **gate, unknown="met")
+    for gate in requested:
+        missed, met = evaluated(reported, **gate), evaluated(reported, **gate, unknown="met")
         assert (missed.met, missed.known, met.met) == (False, False, True)
-    assert "not enough runs: 2 of the 6 rounds" in judged(told, of="ratio", at_most=9).observed
-    assert "durability was not checked; what is not known is missed" in judged(told, of="lost", at_most=0).observed
-    assert "no run of a benchmark named nothing*" in judged(told, of="ratio", run="nothing*", at_most=9).observed
-
-
-def test_lost_records_goals_void_parts_and_folders_left_out() -> None:
-    told = document(lost=1)
-    assert judged(told, of="lost", at_most=0).observed == "1 of 1,100 acknowledged records lost, asked: at most 0"
-    assert not judged(told, of="lost", at_most=0).met and judged(document(), of="lost", at_most=0).met
+    assert "not enough runs: 2 of the 6 rounds" in evaluated(reported, of="ratio", at_most=9).observed
     assert (
-        judged(told, of="goal", goal="P2").met
-        and not judged(told, of="goal", goal="P2", verdict=["meets the goal"]).met
+        "durability was not checked; what is not known is missed" in evaluated(reported, of="lost", at_most=0).observed
     )
-    assert judged(told, of="void", at_most=1).met and not judged(told, of="void", at_most=0).met
-    assert not judged(told, of="left out", at_most=0).met
+    assert "no run of a benchmark named nothing*" in evaluated(reported, of="ratio", run="nothing*", at_most=9).observed
+
+
+def test_lost_records_goals_invalid_parts_and_folders_skipped() -> None:
+    reported = document(lost=1)
+    assert (
+        evaluated(reported, of="lost", at_most=0).observed
+        == "1 of 1,100 acknowledged records lost, requested: at most 0"
+    )
+    assert not evaluated(reported, of="lost", at_most=0).met and evaluated(document(), of="lost", at_most=0).met
+    assert (
+        evaluated(reported, of="goal", goal="P2").met
+        and not evaluated(reported, of="goal", goal="P2", verdict=["meets the goal"]).met
+    )
+    assert evaluated(reported, of="invalid", at_most=1).met and not evaluated(reported, of="invalid", at_most=0).met
+    assert not evaluated(reported, of="skipped", at_most=0).met
 
 
 @pytest.mark.parametrize(
@@ -105,13 +110,15 @@ def test_a_bad_file_is_a_usage_error_that_names_the_key(tmp_path: Path, gate: st
     path.write_text(f"gates:\n  - {{name: g, {gate}}}\n")
     with pytest.raises(RackspanError) as caught:
         gates.load(path)
-    assert caught.value.code == Exit.USAGE and text in caught.value.seen and str(path) in caught.value.what
+    assert caught.value.code == Exit.USAGE and text in caught.value.observed and str(path) in caught.value.what
     assert "docs/results/gates.yaml" in str(caught.value) or "harness/benchmark/gates.py" in caught.value.do
 
 
 def test_the_file_that_is_shipped_can_be_met() -> None:
-    told = document(ratio(0.2, 0.1, 0.3, "improved"), ratio(0.9, 0.8, 0.95, "improved", per_thousand=500))
-    outcomes = gates.judge(gates.load(project_root() / "docs" / "results" / "gates.yaml"), {**told, "skipped": []})
+    reported = document(ratio(0.2, 0.1, 0.3, "improved"), ratio(0.9, 0.8, 0.95, "improved", per_thousand=500))
+    outcomes = gates.evaluate(
+        gates.load(project_root() / "docs" / "results" / "gates.yaml"), {**reported, "skipped": []}
+    )
     assert [(o.met, o.known) for o in outcomes] == [(True, True)] * 5, "a name in it may match no run"
 
 
@@ -124,8 +131,8 @@ def test_the_command_says_each_gate_and_fails_on_a_missed_one(tmp_path: Path, mo
     path.write_text("gates:\n- {name: kept, of: lost, at_most: 0}\n- {name: goal, of: goal, goal: P2}\n")
     done = CliRunner().invoke(app, ["report", str(tmp_path), "--gate", str(path)])
     assert isinstance(done.exception, RackspanError) and done.exception.code == Exit.FAILED
-    assert done.exception.what == "1 of 2 gates missed" and done.exception.seen == "kept"
-    assert done.stdout.splitlines()[0] == "✗ kept (outage): 1 of 1,100 acknowledged records lost, asked: at most 0"
+    assert done.exception.what == "1 of 2 gates missed" and done.exception.observed == "kept"
+    assert done.stdout.splitlines()[0] == "✗ kept (outage): 1 of 1,100 acknowledged records lost, requested: at most 0"
     assert done.stdout.splitlines()[1].startswith("✓ goal (bench-unequal-racks): ") and str(page) in done.stdout
     path.write_text("gates:\n- {name: goal, of: goal, goal: P2}\n")
     assert CliRunner().invoke(app, ["report", str(tmp_path), "--gate", str(path)]).exit_code == 0

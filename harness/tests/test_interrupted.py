@@ -98,8 +98,8 @@ def test_a_command_on_a_cluster_that_another_one_works_on_says_so(home: Path) ->
         busy = rackspan("down", "lab", home=home)
         assert busy.returncode == 1
         assert busy.stderr == (
-            f"error: cluster 'lab' is busy\n  seen: process {command.pid} is at work on it\n"
-            "  do:   wait until it has ended\n"
+            f"error: cluster 'lab' is busy\n  observed: process {command.pid} is at work on it\n"
+            "  do:       wait until it has ended\n"
         )
     finally:
         command.send_signal(signal.SIGCONT)

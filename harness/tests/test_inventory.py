@@ -68,7 +68,7 @@ def test_an_inventory_of_ducktape(keys: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "what", "seen"),
+    ("text", "what", "observed"),
     [
         ("hosts: [{adress: h, rack: a}]", "host 1 of FILE", "no key 'adress'; did you mean 'address'?"),
         ("hosts: [{address: h}]", "host 1 of FILE", "rack: Field required"),
@@ -81,13 +81,13 @@ def test_an_inventory_of_ducktape(keys: Path, tmp_path: Path) -> None:
         ("nodes: [{ssh_config: {hostname: h}}]", "FILE", "nodes.0.node_type: Field required"),
     ],
 )
-def test_what_is_wrong_is_said(text: str, what: str, seen: str, tmp_path: Path) -> None:
+def test_what_is_wrong_is_said(text: str, what: str, observed: str, tmp_path: Path) -> None:
     file = tmp_path / "vms.yaml"
     file.write_text(text)
     with pytest.raises(RackspanError) as e:
         load(file)
     assert e.value.what == f"{what.replace('FILE', str(file))} is not valid"
-    assert seen in e.value.seen and e.value.code is Exit.USAGE
+    assert observed in e.value.observed and e.value.code is Exit.USAGE
 
 
 def test_a_key_must_be_there(tmp_path: Path) -> None:
@@ -96,8 +96,8 @@ def test_a_key_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(RackspanError) as e:
         load(file)
     assert str(e.value) == (
-        f"the key of host 192.0.2.11 is not there\n  seen: no file {tmp_path}/keys/racks\n"
-        f"  do:   correct `key` in {file}"
+        f"the key of host 192.0.2.11 is not there\n  observed: no file {tmp_path}/keys/racks\n"
+        f"  do:       correct `key` in {file}"
     )
 
 
@@ -117,10 +117,10 @@ def test_a_broker_has_a_machine_to_itself_and_controllers_share_at_need() -> Non
 
 
 @pytest.mark.parametrize(
-    ("data", "seen"),
+    ("data", "observed"),
     [
-        ({"backend": "ssh"}, "hosts: the back end ssh needs machines; give `--inventory FILE`"),
-        ({"hosts": hosts(a=1)}, "hosts: the back end local makes its own; give `backend: ssh`"),
+        ({"backend": "ssh"}, "hosts: the backend ssh needs machines; give `--inventory FILE`"),
+        ({"hosts": hosts(a=1)}, "hosts: the backend local makes its own; give `backend: ssh`"),
         (
             {"backend": "ssh", "racks": "a:2", "hosts": hosts(a=1)},
             "hosts: rack a has 2 brokers and 1 hosts; a broker needs its own",
@@ -131,11 +131,11 @@ def test_a_broker_has_a_machine_to_itself_and_controllers_share_at_need() -> Non
         ),
         (
             {"backend": "ssh", "racks": "a:1", "controllers": 1, "hosts": hosts(a=2), "links": {"default": "2ms"}},
-            "links: the back end ssh cannot delay; give `backend: netns`",
+            "links: the backend ssh cannot delay; give `backend: netns`",
         ),
     ],
 )
-def test_hosts_that_do_not_fit_are_refused(data: dict[str, object], seen: str) -> None:
+def test_hosts_that_do_not_fit_are_refused(data: dict[str, object], observed: str) -> None:
     with pytest.raises(RackspanError) as e:
         parse(data)
-    assert seen in e.value.seen and e.value.code is Exit.USAGE
+    assert observed in e.value.observed and e.value.code is Exit.USAGE

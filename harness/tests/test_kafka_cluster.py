@@ -1,4 +1,4 @@
-"""A real cluster: nodes and racks taken away and brought back, as the processes and the protocol tell it."""
+"""A real cluster: nodes and racks taken away and brought back, as the processes and the protocol report it."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def test_every_node_is_ready_and_in_its_rack(cluster: KafkaCluster) -> None:
 def test_a_running_node_keeps_its_distribution(cluster: KafkaCluster) -> None:
     ran = rackspan("start", "a1", "--distribution", "rackspan", home=home_of(cluster))
     assert ran.returncode == Exit.USAGE
-    assert ran.stderr.startswith("error: cannot change the distribution of a1\n  seen: the process is there\n")
-    assert ran.stderr.endswith("  do:   stop it first: `rackspan stop a1`\n")
+    assert ran.stderr.startswith("error: cannot change the distribution of a1\n  observed: the process is there\n")
+    assert ran.stderr.endswith("  do:       stop it first: `rackspan stop a1`\n")
     assert not KafkaCluster.open(cluster.name).state.spec.nodes
 
 
@@ -68,8 +68,8 @@ def test_a_second_up_says_that_it_exists_and_shows_it(cluster: KafkaCluster) -> 
         KafkaCluster.up(cluster.state.spec)
     assert str(e.value) == (
         "cluster 'shared' exists already\n"
-        "  seen: it was brought up before\n"
-        "  do:   see `rackspan status shared`, or remove it with `rackspan down shared`"
+        "  observed: it was brought up before\n"
+        "  do:       see `rackspan status shared`, or remove it with `rackspan down shared`"
     )
     shown = rackspan("up", "--name", "shared", home=home_of(cluster))
     assert shown.returncode == 0
@@ -103,7 +103,7 @@ def test_a_paused_broker_is_fenced_and_one_that_goes_on_is_back(cluster: KafkaCl
         cluster.wait_ready("b1", seconds=0.2)
     with pytest.raises(RackspanError) as e:
         cluster.start("b1")
-    assert str(e.value).endswith("seen: it is paused\n  do:   let it go on with `rackspan resume b1`")
+    assert str(e.value).endswith("observed: it is paused\n  do:       let it continue with `rackspan resume b1`")
     cluster.resume("b1")
     cluster.wait_ready("b1", seconds=20)
     assert cluster.node_states(["b1"]) == {"b1": "running"}
@@ -169,7 +169,7 @@ def test_the_command_on_a_running_cluster(cluster: KafkaCluster) -> None:
     wrong = rackspan("stop", "rack:z", home=home)
     assert wrong.returncode == 2
     assert wrong.stderr == (
-        "error: there is no rack 'z'\n  seen: racks: a, b, c\n  do:   name one of them, as in rack:a\n"
+        "error: there is no rack 'z'\n  observed: racks: a, b, c\n  do:       name one of them, as in rack:a\n"
     )
 
 
@@ -179,16 +179,16 @@ def test_two_clusters_side_by_side(cluster: KafkaCluster) -> None:
         assert not {n.address for n in other.plan.nodes} & {n.address for n in cluster.plan.nodes}
         assert other.view().racks == {1: "a"}
         unclear = rackspan("status", home=home)
-        assert unclear.returncode == 2 and "seen: clusters: beside, shared" in unclear.stderr
+        assert unclear.returncode == 2 and "observed: clusters: beside, shared" in unclear.stderr
         stopped = rackspan("kill", "a1", "--cluster", "beside", home=home)
         assert stopped.returncode == 0
         assert other.node_states(["a1"]) == {"a1": "stopped"}
         with (
-            pytest.raises(RackspanError, match="cluster 'beside' belongs to a run that goes on") as e,
+            pytest.raises(RackspanError, match="cluster 'beside' belongs to a run that continues") as e,
             KafkaCluster.running(small("beside")),
         ):
             pass
-        assert e.value.seen == f"process {os.getpid()} is at work on it"
+        assert e.value.observed == f"process {os.getpid()} is at work on it"
         assert other.node_states(["a1"]) == {"a1": "stopped"}, "what a run uses was taken away from it"
         assert cluster.status().health == "healthy"
     assert_nothing_left(other)
@@ -200,7 +200,7 @@ def test_a_node_that_fails_is_kept_with_its_error(home: Path) -> None:
     with pytest.raises(RackspanError) as e:
         KafkaCluster.up(spec, seconds=30)
     assert e.value.what == "a1 (rack a) ended while it was starting"
-    assert "Invalid value many for configuration num.io.threads" in e.value.seen
+    assert "Invalid value many for configuration num.io.threads" in e.value.observed
     assert e.value.do == "read `rackspan logs a1`; the node is kept as it is"
     shown = rackspan("status", "-o", "json", home=home)
     assert shown.returncode == 1

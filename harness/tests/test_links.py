@@ -67,9 +67,9 @@ def test_only_delayed_pairs_are_queued_and_cuts_come_first() -> None:
 
 
 def test_a_node_is_cut_off_and_slowed_by_its_address() -> None:
-    severed = {"b1": At(rack="b", address="198.18.2.1")}
+    isolated = {"b1": At(rack="b", address="198.18.2.1")}
     slow = {"b1": SlowHost(rack="b", address="198.18.2.1", rtt="6ms", number=1)}
-    state = LinkState(racks=RACKS, links={"a-b": link("2ms")}, severed=severed, slow=slow)
+    state = LinkState(racks=RACKS, links={"a-b": link("2ms")}, isolated=isolated, slow=slow)
     found = [line for line in rules(state).splitlines() if line.startswith("-A")]
     assert found[:2] == [
         "-A FORWARD -i rack2 ! -o rack2 -s 198.18.2.1 -j DROP",
@@ -113,8 +113,8 @@ def test_the_filter_drops_exactly_the_cuts_and_queues_exactly_the_delays(
 def test_bad_links_in_a_spec_are_named() -> None:
     with pytest.raises(RackspanError) as e:
         parse({"racks": "a:1,b:1", "backend": "netns", "links": {"a-b": {"rrt": "2ms"}}})
-    assert "links.a-b: no key 'rrt'; did you mean 'rtt'?" in e.value.seen
+    assert "links.a-b: no key 'rrt'; did you mean 'rtt'?" in e.value.observed
     with pytest.raises(RackspanError) as e:
         parse({"racks": "a:1,b:1", "backend": "netns", "links": {"a-b": "2"}})
-    assert "links.a-b.rtt: cannot read '2' as a time with unit, as in 2ms, 500us, 1s" in e.value.seen
+    assert "links.a-b.rtt: cannot read '2' as a time with unit, as in 2ms, 500us, 1s" in e.value.observed
     assert parse({"racks": "a:1,b:1", "backend": "netns", "links": {"a-b": "2ms"}}).links["a-b"].ms == 2

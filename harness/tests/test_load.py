@@ -87,10 +87,19 @@ def test_connections_share_the_records(broker: Broker, tmp_path: Path) -> None:
     summary, _ = produce(broker, tmp_path, topic, rate=90, duration=1, connections=3)
     assert (summary["sent"], summary["acked"], summary["metrics"]["record-send-total"]) == (90, 90, 90)  # type: ignore[index]
     tool = ["java", "-cp", f"{LIBS}/*", "org.apache.kafka.tools.TransactionsCommand"]
-    asked = [*tool, "--bootstrap-server", broker.bootstrap, "describe-producers", "--topic", topic, "--partition", "0"]
-    told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
-    ends = sorted(int(line.split()[3]) for line in told.splitlines()[1:])
-    assert ends == [29, 29, 29], f"each of three producers numbers its own 30 records:\n{told}"
+    requested = [
+        *tool,
+        "--bootstrap-server",
+        broker.bootstrap,
+        "describe-producers",
+        "--topic",
+        topic,
+        "--partition",
+        "0",
+    ]
+    reported = subprocess.run(requested, capture_output=True, text=True, check=True).stdout
+    ends = sorted(int(line.split()[3]) for line in reported.splitlines()[1:])
+    assert ends == [29, 29, 29], f"each of three producers numbers its own 30 records:\n{reported}"
 
 
 def test_a_key_says_where_a_record_belongs(broker: Broker, tmp_path: Path) -> None:
@@ -125,7 +134,7 @@ def test_a_closed_loop_waits_for_room_and_makes_up_for_nothing(broker: Broker, t
     acks = read_acks(spec.out)
     due = column(acks, "due_ns")
     assert np.max(column(acks, "sent_ns") - due) <= 10_000_000, "what cannot be sent is not due"
-    assert np.max(np.diff(due)) > 1e9, "the schedule goes on when there is room again"
+    assert np.max(np.diff(due)) > 1e9, "the schedule continues when there is room again"
 
 
 def test_a_killed_client_leaves_a_readable_file(broker: Broker, tmp_path: Path) -> None:
@@ -134,12 +143,12 @@ def test_a_killed_client_leaves_a_readable_file(broker: Broker, tmp_path: Path) 
         running.wait_line("second", 60)
         broker.pause()
         try:
-            seen = running.wait_line("second", 10, len(running.lines))
+            observed = running.wait_line("second", 10, len(running.lines))
             running.kill()
         finally:
             broker.resume()
     acks = read_acks(spec.out)
-    assert acks.num_rows >= seen["sent"] > 500
+    assert acks.num_rows >= observed["sent"] > 500
     assert acks["seq"].to_pylist() == list(range(acks.num_rows))
     done = column(acks, "done_ns")
     open_rows = acks.filter(pa.array(done == 0))
@@ -156,7 +165,7 @@ def test_a_refusal_keeps_its_name_with_retries_off(broker: Broker, tmp_path: Pat
     assert read_back(broker, tmp_path, topic)[1].num_rows == 0
 
 
-def test_a_client_side_time_out_is_told_from_the_brokers(broker: Broker, tmp_path: Path) -> None:
+def test_a_client_side_time_out_is_reported_from_the_brokers(broker: Broker, tmp_path: Path) -> None:
     topic = broker.topic("late")
     spec = Produce("p1", broker.bootstrap, topic, tmp_path / "sends.bin", 100, 4, delivery_timeout_ms=700)
     with client(spec, tmp_path) as running:
@@ -214,16 +223,18 @@ def test_a_stop_file_ends_the_client(broker: Broker, tmp_path: Path) -> None:
         assert running.finish(60)["stopped_by"] == "stop file"
 
 
-def test_a_process_consumes_what_it_sends_and_one_clock_tells_how_long_it_took(broker: Broker, tmp_path: Path) -> None:
+def test_a_process_consumes_what_it_sends_and_one_clock_reports_how_long_it_took(
+    broker: Broker, tmp_path: Path
+) -> None:
     topic = broker.topic("consumed", 2)
-    produce(broker, tmp_path, topic, rate=100, duration=0.5)  # of before: not to be seen
+    produce(broker, tmp_path, topic, rate=100, duration=0.5)  # of before: not to be observed
     (tmp_path / "sends.bin").unlink()
     summary, acks = produce(broker, tmp_path, topic, rate=200, duration=1, consume=True)
     polls = read_polls(tmp_path / "sends.bin.polls", "p1")
     assert summary["consumed"] == polls.num_rows == 200
-    seen = {row["seq"]: row for row in polls.to_pylist()}
+    observed = {row["seq"]: row for row in polls.to_pylist()}
     for sent in acks.to_pylist():
-        row = seen[sent["seq"]]
+        row = observed[sent["seq"]]
         assert (row["consumer"], row["producer"], row["topic"]) == ("p1", "p1", topic)
         assert (row["partition"], row["offset"]) == (sent["partition"], sent["offset"])
         assert row["read_ns"] > sent["sent_ns"] >= sent["due_ns"]
@@ -231,7 +242,7 @@ def test_a_process_consumes_what_it_sends_and_one_clock_tells_how_long_it_took(b
     run.add_polls(polls)
 
 
-def test_a_window_tells_how_late_its_records_were_sent(broker: Broker, tmp_path: Path) -> None:
+def test_a_window_reports_how_late_its_records_were_sent(broker: Broker, tmp_path: Path) -> None:
     spec = Produce("p1", broker.bootstrap, broker.topic("stopped"), tmp_path / "p1", 100, duration=600, control=True)
     with client(spec, tmp_path) as running:
         pid = running.wait_line("started", 60)["pid"]
@@ -259,7 +270,7 @@ def test_counts_stand_for_the_records_due_in_their_window(broker: Broker, tmp_pa
         running.wait_line("second", 20, len(running.lines) + 1)
         ended = running.end()
         running.set_rate(1000)
-        running.wait_line("second", 20, len(running.lines) + 1)  # a whole second: the sender has the rate by then
+        running.wait_line("second", 20, len(running.lines) + 1)  # a complete second: the sender has the rate by then
         running.begin("8/fault")
         running.wait_line("second", 20, len(running.lines) + 1)
         broker.pause()
@@ -322,8 +333,8 @@ def test_records_of_others_are_read_as_not_ours(broker: Broker, tmp_path: Path) 
     assert [(r["producer"], r["seq"], r["offset"]) for r in reads.to_pylist()] == [("", -1, 0)]
 
 
-def test_effective_settings_are_told(broker: Broker, tmp_path: Path) -> None:
-    topic = broker.topic("told")
+def test_effective_settings_are_reported(broker: Broker, tmp_path: Path) -> None:
+    topic = broker.topic("reported")
     spec = Produce("p1", broker.bootstrap, topic, tmp_path / "sends.bin", 10, 1, acks="1")
     with client(spec, tmp_path) as running:
         line = running.wait_line("started", 60)
@@ -386,7 +397,7 @@ def test_a_missing_topic_is_named_with_what_to_do(broker: Broker, tmp_path: Path
         (["produce", "--producer", "x" * 32], "bad --producer: saw 32 bytes; give 1 to 31"),
         (
             ["produce", "--producer", "p", "--topic", "t", "--out", "f", "--connections", "1.5"],
-            "bad --connections: saw '1.5'; give a whole number up to 100",
+            "bad --connections: saw '1.5'; give an integer up to 100",
         ),
         (["produce", "--producer", "p", "--spread", "odd"], "bad --spread: saw 'odd'; give round-robin"),
         (["produce", "--producer", "p", "--topic", "t", "--out", "f", "--rate", "-1"], "bad --rate: saw '-1'"),

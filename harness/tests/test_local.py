@@ -1,4 +1,4 @@
-"""Back end local, on real processes: identity, signals, leftovers, files."""
+"""Backend local, on real processes: identity, signals, leftovers, files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_process_outlives_the_shell_that_started_it_and_is_known_by_its_pid_fi
         host.signal(process, SIGSTOP)
         wait_for("it to be paused", lambda: host.state(process) is ProcessState.PAUSED, 5)
         host.signal(process, SIGCONT)
-        wait_for("it to go on", lambda: host.state(process) is ProcessState.RUNNING, 5)
+        wait_for("it to continue", lambda: host.state(process) is ProcessState.RUNNING, 5)
     finally:
         host.signal(process, SIGKILL)
     wait_for("it to end", lambda: host.state(process) is ProcessState.GONE, 5)
@@ -87,7 +87,7 @@ def test_a_process_that_one_look_misses_is_ended(host: LocalHost) -> None:
     assert host.state(process) is ProcessState.GONE
 
 
-def test_marked_processes_are_ended_whole(host: LocalHost) -> None:
+def test_marked_processes_are_ended_complete(host: LocalHost) -> None:
     start(host, "sh", "-c", "sleep 61 & sleep 62")
     wait_for("both children", lambda: len(LocalBackend().leftovers(host.root)) == 3, 5)
     other = LocalHost("x2", "127.0.0.1", host.root + "-other")
@@ -102,7 +102,7 @@ def test_failing_commands_say_their_last_words(host: LocalHost) -> None:
     with pytest.raises(RackspanError) as e:
         host.run(["sh", "-c", "echo one; echo two >&2; exit 3"])
     assert e.value.what == "`sh -c 'echo one; echo two >&2; exit 3'` failed on x1"
-    assert e.value.seen == "exit code 3: two"
+    assert e.value.observed == "exit code 3: two"
 
 
 def test_commands_that_hang_are_ended(host: LocalHost) -> None:

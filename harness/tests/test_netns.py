@@ -1,4 +1,4 @@
-"""Back end netns: delays as asked, changed and cut while hosts run, and what the machine must allow."""
+"""Backend netns: delays as requested, changed and cut while hosts run, and what the machine must allow."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ NOBODY = 65534
 
 @pytest.fixture(scope="module")
 def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
-    if hindrance := attempt().hindrance:
-        pytest.skip(f"this machine cannot have networks: {hindrance}")
+    if skip_reason := attempt().skip_reason:
+        pytest.skip(f"this machine cannot have networks: {skip_reason}")
     links = {"default": "6ms", "a-c": "30ms"}
     with hosts_of("netns", tmp_path_factory.mktemp("hosts") / "netns", links) as found:
         yield found
@@ -49,10 +49,10 @@ def silent(hosts: Hosts, source: str, target: str) -> bool:
     return not reaches(hosts, source, target, seconds=1)
 
 
-def test_delays_are_as_asked(hosts: Hosts) -> None:
-    seen = {s.racks: s for s in hosts.links.check()}
-    assert {racks: s.asked_ms for racks, s in seen.items()} == {"a-b": 6, "a-c": 30, "b-c": 6}
-    assert all(s.off <= TOLERANCE and s.p90_ms is not None and s.samples == 25 for s in seen.values())
+def test_delays_are_as_requested(hosts: Hosts) -> None:
+    observed = {s.racks: s for s in hosts.links.check()}
+    assert {racks: s.requested_ms for racks, s in observed.items()} == {"a-b": 6, "a-c": 30, "b-c": 6}
+    assert all(s.off <= TOLERANCE and s.p90_ms is not None and s.samples == 25 for s in observed.values())
 
 
 def test_hosts_of_one_rack_and_the_driver_are_near(hosts: Hosts) -> None:
@@ -67,21 +67,21 @@ def test_hosts_of_one_rack_and_the_driver_are_near(hosts: Hosts) -> None:
 
 def test_delays_change_while_hosts_run(hosts: Hosts) -> None:
     hosts.links.set_delay("b", "a", "60ms", jitter="2ms")
-    seen = {s.racks: s for s in hosts.links.check()}
-    assert seen["a-b"].asked_ms == 60 and seen["a-b"].off <= TOLERANCE
-    assert seen["b-c"].asked_ms == 6
+    observed = {s.racks: s for s in hosts.links.check()}
+    assert observed["a-b"].requested_ms == 60 and observed["a-b"].off <= TOLERANCE
+    assert observed["b-c"].requested_ms == 6
     hosts.links.restore_delay("a", "b")
-    assert {s.racks: s.asked_ms for s in hosts.links.check()} == {"a-b": 6, "a-c": 30, "b-c": 6}
+    assert {s.racks: s.requested_ms for s in hosts.links.check()} == {"a-b": 6, "a-c": 30, "b-c": 6}
 
 
 def test_a_delay_that_cannot_be_held_is_refused(hosts: Hosts) -> None:
-    """A link that loses everything never gives the round-trip time that was asked for."""
+    """A link that loses everything never gives the round-trip time that was requested."""
     hosts.links.set_delay("a", "b", "6ms", loss="100%")
     with pytest.raises(RackspanError) as e:
         hosts.links.check(samples=1, rounds=1)
     assert e.value.code is Exit.ENVIRONMENT
-    assert e.value.what == "the delays between racks are not what was asked for"
-    assert "a-b no answer (asked 6 ms)" in e.value.seen
+    assert e.value.what == "the delays between racks are not what was requested"
+    assert "a-b no answer (requested 6 ms)" in e.value.observed
 
 
 def test_a_cut_rack_is_cut_from_all_others_and_comes_back(hosts: Hosts) -> None:
@@ -92,7 +92,7 @@ def test_a_cut_rack_is_cut_from_all_others_and_comes_back(hosts: Hosts) -> None:
     knock = ["bash", "-c", f"</dev/tcp/{hosts.plan.node('a1').address}/9"]
     assert b"refused" in subprocess.run(knock, capture_output=True).stderr
     assert [s.racks for s in hosts.links.check()] == ["b-c"]
-    hosts.links.mend("a")
+    hosts.links.heal_cut("a")
     assert reaches(hosts, "a1", "b1") and reaches(hosts, "c1", "a2")
 
 
@@ -100,7 +100,7 @@ def test_a_pair_and_one_direction_are_cut(hosts: Hosts) -> None:
     hosts.links.cut("a", "b")
     assert silent(hosts, "a1", "b1") and silent(hosts, "b1", "a1")
     assert reaches(hosts, "a1", "c1") and reaches(hosts, "b1", "c1")
-    hosts.links.mend("b", "a")
+    hosts.links.heal_cut("b", "a")
     hosts.links.cut("c", "b", one_way=True)
     assert hosts.links.state.cuts == [("c", "b")]
     assert silent(hosts, "b1", "c1")  # its question arrives, the answer does not
@@ -108,9 +108,9 @@ def test_a_pair_and_one_direction_are_cut(hosts: Hosts) -> None:
 
 
 def test_a_host_is_off_the_network_and_back(hosts: Hosts) -> None:
-    hosts.links.unplug("a2")
+    hosts.links.disconnect("a2")
     assert silent(hosts, "a1", "a2") and reaches(hosts, "a1", "b1")
-    hosts.links.plug("a2")
+    hosts.links.connect("a2")
     wait_for("a2 to be back", lambda: reaches(hosts, "a1", "a2"), 20)
 
 
@@ -122,7 +122,7 @@ def test_what_does_not_exist_cannot_be_cut(hosts: Hosts) -> None:
     for act in wrong:
         with pytest.raises(RackspanError) as e:
             act()
-        assert str(e.value) == "there is no rack 'z'\n  seen: racks: a, b, c\n  do:   name one of them"
+        assert str(e.value) == "there is no rack 'z'\n  observed: racks: a, b, c\n  do:       name one of them"
     with pytest.raises(RackspanError, match="cannot read '7' as a time with unit"):
         hosts.links.set_delay("a", "b", "7")
     assert hosts.links.state.cuts == []
@@ -139,9 +139,9 @@ def test_an_ordinary_user_gets_the_same(hosts: Hosts, tmp_path: Path) -> None:
             folder.chmod(0o755)
     shared.mkdir()
     os.chown(shared, NOBODY, NOBODY)
-    told = killed("netns", shared / "crashed", [*as_nobody(), *python])
-    assert [(s["racks"], s["asked_ms"]) for s in told["seen"]] == [("a-b", 8), ("a-c", 8), ("b-c", 8)]
-    assert all(abs(s["p50_ms"] - 8) <= 0.8 for s in told["seen"]), told
+    reported = killed("netns", shared / "crashed", [*as_nobody(), *python])
+    assert [(s["racks"], s["requested_ms"]) for s in reported["observed"]] == [("a-b", 8), ("a-c", 8), ("b-c", 8)]
+    assert all(abs(s["p50_ms"] - 8) <= 0.8 for s in reported["observed"]), reported
     wait_for("all to be gone", lambda: left(shared / "crashed") == [] or Pending(str(left(shared / "crashed"))), 10)
 
 
@@ -161,7 +161,7 @@ def test_what_the_machine_forbids_is_said(tmp_path: Path) -> None:
     command = [*inside, "setpriv", "--inh-caps=-all", "--bounding-set=-all", *python, "-c", script, str(tmp_path / "x")]
     done = subprocess.run(command, cwd=project_root(), capture_output=True, text=True)
     assert done.returncode == Exit.ENVIRONMENT, done.stderr
-    assert done.stdout.startswith("this machine does not let this user make network namespaces\n  seen: unshare: ")
+    assert done.stdout.startswith("this machine does not let this user make network namespaces\n  observed: unshare: ")
 
 
 def can_become(uid: int) -> bool:

@@ -1,4 +1,4 @@
-"""A real cluster on the back end netns: racks cut off and back, as Kafka and the command see it."""
+"""A real cluster on the backend netns: racks cut off and back, as Kafka and the command see it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from harness.cluster.cluster_view import answers
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.errors import RackspanError
 from harness.common.wait import Pending, wait_for
-from harness.faults.network import cut, cut_by_host, delay, narrowed, slowed, staggered_cut, unplugged
+from harness.faults.network import bandwidth_limited, cut, cut_by_host, delay, disconnected, slowed, staggered_cut
 from harness.network.link_controller import KEEPER
 from harness.network.netns_support import attempt
 from harness.tests.commands import rackspan
@@ -32,8 +32,8 @@ pytestmark = pytest.mark.cluster
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
-    if hindrance := attempt().hindrance:
-        pytest.skip(f"this machine cannot have networks: {hindrance}")
+    if skip_reason := attempt().skip_reason:
+        pytest.skip(f"this machine cannot have networks: {skip_reason}")
     before = Path("/proc/thread-self/ns/net").stat().st_ino
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RACKSPAN_HOME", str(tmp_path_factory.mktemp("home")))
@@ -76,15 +76,15 @@ def test_a_cut_rack_leaves_the_isr_though_its_broker_runs(cluster: KafkaCluster)
 
 
 def test_faults_undo_only_what_they_did(cluster: KafkaCluster) -> None:
-    with delay(cluster, "a", "b", "30ms"), cut(cluster, "b", "c", one_way=True), unplugged(cluster, "c1"):
+    with delay(cluster, "a", "b", "30ms"), cut(cluster, "b", "c", one_way=True), disconnected(cluster, "c1"):
         state = cluster.links.state
-        assert (state.link("a", "b").rtt, state.cuts, state.unplugged) == ("30ms", [("b", "c")], ["c1"])
+        assert (state.link("a", "b").rtt, state.cuts, state.disconnected) == ("30ms", [("b", "c")], ["c1"])
         with delay(cluster, "a", "c", "50ms"):
             pass
         state = cluster.links.state
         assert (state.link("a", "b").rtt, state.link("a", "c").rtt, state.cuts) == ("30ms", "20ms", [("b", "c")])
     state = cluster.links.state
-    assert (state.link("a", "b").rtt, state.cuts, state.unplugged) == ("4ms", [], [])
+    assert (state.link("a", "b").rtt, state.cuts, state.disconnected) == ("4ms", [], [])
 
 
 def test_hosts_are_cut_off_one_by_one_and_slowed(cluster: KafkaCluster) -> None:
@@ -100,15 +100,15 @@ def test_hosts_are_cut_off_one_by_one_and_slowed(cluster: KafkaCluster) -> None:
         assert answers(c1.address, c1.port, seconds=10)
         assert cluster.links.faults() == ["c1 is cut off from other racks"]
     with slowed(cluster, "c1", "60ms", events=record):
-        seen = {s.racks: s.p50_ms for s in cluster.links.measure(samples=9)}
-        assert seen["a-c"] is not None and seen["a-c"] > 70, "20 ms between the racks, 60 ms more to the host"
-        assert seen["a-b"] is not None and seen["a-b"] < seen["a-c"] - 30
+        observed = {s.racks: s.p50_ms for s in cluster.links.measure(samples=9)}
+        assert observed["a-c"] is not None and observed["a-c"] > 70, "20 ms between the racks, 60 ms more to the host"
+        assert observed["a-b"] is not None and observed["a-b"] < observed["a-c"] - 30
         began = time.monotonic()
         assert answers(c1.address, c1.port, seconds=10)
         assert time.monotonic() - began > 0.055
-    with pytest.raises(RackspanError, match="cannot slow c1\n  seen: cannot read 'much' as a time with unit"):
+    with pytest.raises(RackspanError, match="cannot slow c1\n  observed: cannot read 'much' as a time with unit"):
         cluster.links.slow("c1", "much")
-    with pytest.raises(RackspanError, match="cannot cut rack c host by host\n  seen: cannot read '1'"):
+    with pytest.raises(RackspanError, match="cannot cut rack c host by host\n  observed: cannot read '1'"):
         cut_by_host(cluster, "c", "1")
     assert cluster.links.faults() == []
     data = {"nodes": ["c1"], "ids": [3]}
@@ -128,7 +128,7 @@ def test_a_host_has_less_bandwidth(cluster: KafkaCluster) -> None:
     node = cluster.node("c1")
     files = {"pid_file": f"{node.host.root}/echo.pid", "output": f"{node.host.root}/echo.out"}
     echo = node.host.start([sys.executable, "-c", THERE_AND_BACK, node.node.address], env={}, **files)
-    with narrowed(cluster, "c1", "2mbit") as name:
+    with bandwidth_limited(cluster, "c1", "2mbit") as name:
         assert (name, cluster.links.faults()) == ("c1", ["c1 has 2mbit each way"])
         times = [time.monotonic()]
         with wait_for("it to listen", lambda: socket.create_connection((node.node.address, 7000), 5), 20) as there:
@@ -140,8 +140,8 @@ def test_a_host_has_less_bandwidth(cluster: KafkaCluster) -> None:
         times.append(time.monotonic())
     assert [later - earlier > 1.2 for earlier, later in itertools.pairwise(times)] == [True, True], times
     wait_for("it to end", lambda: node.host.state(echo) is ProcessState.GONE, 20)
-    with pytest.raises(RackspanError, match="cannot limit c1\n  seen: cannot read '2' as a bandwidth with unit"):
-        cluster.links.narrow("c1", "2")
+    with pytest.raises(RackspanError, match="cannot limit c1\n  observed: cannot read '2' as a bandwidth with unit"):
+        cluster.links.limit_bandwidth("c1", "2")
     assert cluster.links.faults() == []
 
 
@@ -157,7 +157,9 @@ def test_the_command_on_such_a_cluster(cluster: KafkaCluster) -> None:
     fault.slow(["b1"], "30ms", "10mbit", "apart")
     fault.slow(["a1"], "", "1gbit", "apart")
     fault.cut("c", False, "10ms", "apart")
-    with pytest.raises(RackspanError, match="cannot cut a,b host by host\n  seen: a pair or one way\n  do:   name one"):
+    with pytest.raises(
+        RackspanError, match="cannot cut a,b host by host\n  observed: a pair or one way\n  do:       name one"
+    ):
         fault.cut("a,b", False, "10ms", "apart")
     listed = json.loads(rackspan("fault", "list", "-o", "json", home=home).stdout)
     assert [(r["racks"], r["rtt_ms"], r["cut"]) for r in listed["links"]] == [
@@ -175,7 +177,7 @@ def test_the_command_on_such_a_cluster(cluster: KafkaCluster) -> None:
     cluster.wait_ready(seconds=60)
 
 
-def test_nodes_are_frozen_and_killed_on_their_hosts(cluster: KafkaCluster) -> None:
+def test_nodes_are_paused_and_killed_on_their_hosts(cluster: KafkaCluster) -> None:
     cluster.pause("b1")
     assert cluster.node_states(["b1"]) == {"b1": "paused"}
     cluster.resume("b1")
@@ -184,10 +186,10 @@ def test_nodes_are_frozen_and_killed_on_their_hosts(cluster: KafkaCluster) -> No
     assert "Kafka Server started" in rackspan("logs", "b1", "--grep", "started", home=home_of(cluster)).stdout
 
 
-def test_a_cluster_whose_keeper_died_is_started_again(cluster: KafkaCluster) -> None:
-    """All nodes end with the keeper; their data is there, and `start` makes the network anew."""
-    keeper = json.loads((cluster.folder / KEEPER).read_text())["pid"]
-    os.kill(keeper, SIGKILL)
+def test_a_cluster_whose_delay_daemon_died_is_started_again(cluster: KafkaCluster) -> None:
+    """All nodes end with the delay daemon; their data is there, and `start` makes the network anew."""
+    daemon = json.loads((cluster.folder / KEEPER).read_text())["pid"]
+    os.kill(daemon, SIGKILL)
     nodes = [n.name for n in cluster.select("all")]
     wait_for("no node to run", lambda: not {"running", "paused"} & set(cluster.node_states(nodes).values()), 20)
     assert cluster.status().health == "failed"
@@ -198,9 +200,9 @@ def test_a_cluster_whose_keeper_died_is_started_again(cluster: KafkaCluster) -> 
     assert "apart" in {p.topic for p in cluster.view().partitions}
 
 
-def test_links_need_a_back_end_that_has_them(home: Path) -> None:
+def test_links_need_a_backend_that_has_them(home: Path) -> None:
     done = rackspan("up", "--racks", "a:1,b:1", "--link", "a-b=2ms", home=home)
     assert done.returncode == 2
-    assert "seen: links: the back end local cannot delay; give `backend: netns`" in done.stderr
+    assert "observed: links: the backend local cannot delay; give `backend: netns`" in done.stderr
     with pytest.raises(RackspanError, match="'a-x' is no pair of racks; racks: a, b, as in a-b"):
         small("wrong", racks="a:1,b:1", backend="netns", links={"a-x": "2ms"})

@@ -59,6 +59,6 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
         with pytest.raises(RackspanError) as e, paths.locked(tmp_path / "lock", busy="cluster 'lab' is busy"):
             pass
         assert e.value.what == "cluster 'lab' is busy"
-        assert e.value.seen.startswith("process ") and "unknown" not in e.value.seen
+        assert e.value.observed.startswith("process ") and "unknown" not in e.value.observed
     with paths.locked(tmp_path / "lock", busy="cluster 'lab' is busy"):
         pass

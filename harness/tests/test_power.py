@@ -40,11 +40,11 @@ def test_recovery_points_are_read_by_folder() -> None:
 
 
 def test_batches_end_where_one_is_torn_or_there_are_zeros() -> None:
-    whole = batch(0, 3) + batch(3, 2)
-    found = [(b.first, b.last) for b in batches(whole)]
+    complete = batch(0, 3) + batch(3, 2)
+    found = [(b.first, b.last) for b in batches(complete)]
     assert found == [(0, 2), (3, 4)]
-    assert [(b.first, b.last) for b in batches(whole[:-1])] == [(0, 2)]
-    assert [(b.first, b.last) for b in batches(whole + bytes(500))] == found
+    assert [(b.first, b.last) for b in batches(complete[:-1])] == [(0, 2)]
+    assert [(b.first, b.last) for b in batches(complete + bytes(500))] == found
     assert batches(b"") == []
 
 
@@ -69,11 +69,11 @@ def test_what_is_behind_the_recovery_point_goes() -> None:
     torn = taken(contents, points, tail="torn")
     assert torn.sizes == (("t-0/00000000000000000000.log", len(first) + len(second) // 2),)
     zeros = taken(contents, points, tail="zeros")
-    whole = len(first) + len(second)
-    assert zeros.zeroed[0] == ("t-0/00000000000000000000.log", len(first), whole)
+    complete = len(first) + len(second)
+    assert zeros.zeroed[0] == ("t-0/00000000000000000000.log", len(first), complete)
 
 
-def test_segments_that_were_begun_later_go_whole() -> None:
+def test_segments_that_were_begun_later_go_complete() -> None:
     contents = {
         "t-0/00000000000000000000.log": batch(0, 3),
         "t-0/00000000000000000003.log": batch(3, 3),
@@ -90,7 +90,7 @@ def test_segments_that_were_begun_later_go_whole() -> None:
     assert never_flushed.cuts == (Cut("t", 0, 0, 9),)
 
 
-def test_the_metadata_log_is_whole_on_a_voter_only() -> None:
+def test_the_metadata_log_is_complete_on_a_voter_only() -> None:
     contents = {f"{METADATA}/00000000000000000000.log": batch(0, 3)}
     assert taken(contents, {}, voter=True) == Loss((), (), (), ())
     assert taken(contents, {}).cuts == (Cut("__cluster_metadata", 0, 0, 3),)

@@ -41,17 +41,21 @@ def test_acknowledged_records_are_read_back_by_spark(shared: KafkaCluster, tmp_p
     create = ["--create", "--topic", "kept", "--partitions", "3", "--replication-factor", "3"]
     tool = node.distribution.script("kafka-topics.sh")
     node.host.run([tool, "--bootstrap-server", shared.bootstrap, *create], env=node.tool_environment())
-    asked = Produce("p1", shared.bootstrap, "kept", tmp_path / "sends.bin", rate=150, duration=RECORDS / 150)
-    with LoadProcess(java_command(JAR, LIBS, asked.args()), tmp_path / "client.log") as client:
+    requested = Produce("p1", shared.bootstrap, "kept", tmp_path / "sends.bin", rate=150, duration=RECORDS / 150)
+    with LoadProcess(java_command(JAR, LIBS, requested.args()), tmp_path / "client.log") as client:
         assert client.finish(120)["acked"] == RECORDS
-    acks = read_acks(asked.out)
+    acks = read_acks(requested.out)
     run = RunFolder.create(tmp_path / "runs", "kept")
     # One more that nobody has: the check must miss it, and nothing else.
     phantom = {**acks.to_pylist()[-1], "seq": 10 * RECORDS, "offset": 10 * RECORDS}
     run.add_acks(pa.concat_tables([acks, pa.Table.from_pylist([phantom], acks.schema)]))
     done = lost(run.path, shared.bootstrap)
     assert done.returncode == 1, f"{done.stdout}\n{done.stderr[-3000:]}"
-    told = json.loads(done.stdout)
-    assert (told["state"], told["totals"]["acknowledged"], told["totals"]["lost"]) == ("checked", RECORDS + 1, 1)
-    assert [r["seq"] for r in told["lost_first"]] == [10 * RECORDS]
-    assert (told["totals"]["moved"], told["totals"]["duplicates"], told["phantoms"]) == (0, 0, 0)
+    reported = json.loads(done.stdout)
+    assert (reported["state"], reported["totals"]["acknowledged"], reported["totals"]["lost"]) == (
+        "checked",
+        RECORDS + 1,
+        1,
+    )
+    assert [r["seq"] for r in reported["lost_first"]] == [10 * RECORDS]
+    assert (reported["totals"]["moved"], reported["totals"]["duplicates"], reported["phantoms"]) == (0, 0, 0)

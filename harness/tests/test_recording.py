@@ -31,7 +31,7 @@ def node() -> Node:
     return plan(ClusterSpec(name="x", racks={"a": 1}, controllers=1), 126).nodes[0]  # type: ignore[call-arg]
 
 
-def test_metrics_are_summed_over_what_is_not_asked_for(node: Node) -> None:
+def test_metrics_are_summed_over_what_is_not_requested(node: Node) -> None:
     samples = parse(METRICS, node, 5)
     assert total(samples, "kafka_cluster_Partition_UnderMinRackIsr") == 2
     assert total(samples, "kafka_cluster_Partition_UnderMinRackIsr", topic="t", partition="1") == 1

@@ -77,7 +77,7 @@ def test_event_times_rise_and_share_the_anchor(tmp_path: Path) -> None:
     assert first["data"] == {"nodes": ["a1"]}
 
 
-def test_a_line_cut_short_by_a_crash_is_left_out(tmp_path: Path) -> None:
+def test_a_line_cut_short_by_a_crash_is_skipped(tmp_path: Path) -> None:
     run = RunFolder.create(tmp_path, "x")
     run.event("note", "one")
     with (run.path / "events.jsonl").open("a") as out:
@@ -85,7 +85,7 @@ def test_a_line_cut_short_by_a_crash_is_left_out(tmp_path: Path) -> None:
     assert [e["name"] for e in run_folder.read_events(run.path)] == ["one"]
 
 
-def test_errors_name_what_was_seen_and_what_to_do(tmp_path: Path) -> None:
+def test_errors_name_what_was_observed_and_what_to_do(tmp_path: Path) -> None:
     run = RunFolder.create(tmp_path, "x")
     with pytest.raises(RunFolderError, match=r"kind 'fualt' and state 'point'[\s\S]*phase, fault, config, note"):
         run.event("fualt", "rack_down a")
@@ -124,7 +124,7 @@ def test_another_schema_version_is_refused(tmp_path: Path) -> None:
     run = RunFolder.create(tmp_path, "x")
     manifest = {**run_folder.read_manifest(run.path), "schema_version": 99}
     (run.path / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(RunFolderError, match=r"schema version 99, wanted 2"):
+    with pytest.raises(RunFolderError, match=r"schema version 99, wanted 3"):
         run_folder.read_manifest(run.path)
 
 

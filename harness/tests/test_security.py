@@ -49,5 +49,5 @@ def test_without_keytool_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         security.provide(tmp_path, PLAN, [])
     assert e.value.code is Exit.ENVIRONMENT
     assert str(e.value) == (
-        "cannot make a certificate\n  seen: no keytool on PATH\n  do:   install a JDK, or set JAVA_HOME"
+        "cannot make a certificate\n  observed: no keytool on PATH\n  do:       install a JDK, or set JAVA_HOME"
     )

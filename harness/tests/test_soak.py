@@ -71,22 +71,22 @@ def test_faults_are_chosen_by_name() -> None:
     with pytest.raises(RackspanError) as e:
         kinds_of("kil", ())
     assert str(e.value) == (
-        "there is no fault 'kil'\n  seen: did you mean kill?\n"
-        "  do:   name some of them, as in --faults kill,power_cut:rack"
+        "there is no fault 'kil'\n  observed: did you mean kill?\n"
+        "  do:       name some of them, as in --faults kill,power_cut:rack"
     )
-    with pytest.raises(RackspanError, match="seen: faults: kill, stop, pause"):
+    with pytest.raises(RackspanError, match="observed: faults: kill, stop, pause"):
         kinds_of("earthquake", _ABLE)
     with pytest.raises(RackspanError) as e:
-        kinds_of("kill,unplug", ())
+        kinds_of("kill,disconnect", ())
     assert e.value.code == Exit.ENVIRONMENT
     assert str(e.value) == (
-        "the soak cannot have the fault unplug here\n  seen: the back end lacks: cut\n  do:   add --backend netns"
+        "the soak cannot have the fault disconnect here\n  observed: the backend lacks: cut\n  do:       add --backend netns"  # noqa: E501
     )
 
 
 def record(offset: int, kind: str, **data: object) -> str:
-    told = json.dumps({"type": kind, "version": 0, "data": data})
-    return f"| offset: {offset} CreateTime: {1000 + offset} keySize: -1 valueSize: 1 headerKeys: [] payload: {told}"
+    reported = json.dumps({"type": kind, "version": 0, "data": data})
+    return f"| offset: {offset} CreateTime: {1000 + offset} keySize: -1 valueSize: 1 headerKeys: [] payload: {reported}"
 
 
 def test_the_metadata_log_becomes_a_timeline() -> None:
@@ -150,7 +150,7 @@ def test_a_soak_is_two_tables() -> None:
     assert not soak.good
     assert soak.table().splitlines()[2:] == [
         "| 1 | power cut rack a (torn tail) | 10 | 8 | 1 | 1 | 0 | 2.1 s |",
-        "| 2 | rack b frozen, power cut of rack a | 10 | 8 | 1 | 1 | 3 | 0.1 s |",
+        "| 2 | rack b paused, power cut of rack a | 10 | 8 | 1 | 1 | 3 | 0.1 s |",
         "| all |  | 20 | 16 | 2 | 2 | 3 | 2.1 s |",
     ]
     soak.cycles[1].faults *= 2
@@ -175,8 +175,8 @@ def test_a_soak_is_carried_on(tmp_path: Path) -> None:
         carried_on(tmp_path, origin, 4)
     assert e.value.code == Exit.USAGE
     assert str(e.value) == (
-        f"cycle 4 does not carry on the soak in {tmp_path}\n  seen: its last cycle is 2\n"
-        "  do:   go on with --first 3 and the same options, or choose another folder with --out"
+        f"cycle 4 does not carry on the soak in {tmp_path}\n  observed: its last cycle is 2\n"
+        "  do:       continue with --first 3 and the same options, or choose another folder with --out"
     )
-    with pytest.raises(RackspanError, match="seen: seed 5, not 6\n"):
+    with pytest.raises(RackspanError, match="observed: seed 5, not 6\n"):
         carried_on(tmp_path, {"seed": 6}, 3)

@@ -20,7 +20,7 @@ def test_defaults_are_six_brokers_in_three_racks_and_three_controllers() -> None
 
 
 @pytest.mark.parametrize(
-    ("data", "seen"),
+    ("data", "observed"),
     [
         ({"rack": {}}, "no key 'rack'; did you mean 'racks'?"),
         ({"heap": {"brker": "1g"}}, "heap: no key 'brker'; did you mean 'broker'?"),
@@ -42,11 +42,11 @@ def test_defaults_are_six_brokers_in_three_racks_and_three_controllers() -> None
         ({"heap": {"broker": "512"}}, "heap.broker: String should match pattern"),
     ],
 )
-def test_refusals_say_what_is_wrong(data: dict[str, object], seen: str) -> None:
+def test_refusals_say_what_is_wrong(data: dict[str, object], observed: str) -> None:
     with pytest.raises(RackspanError) as e:
         parse(data, where="lab.yaml")
     assert e.value.what == "lab.yaml is not valid"
-    assert seen in e.value.seen
+    assert observed in e.value.observed
     assert e.value.do == "correct it; `rackspan up --schema` prints all keys with their meaning"
     assert e.value.code == Exit.USAGE
 
@@ -54,7 +54,9 @@ def test_refusals_say_what_is_wrong(data: dict[str, object], seen: str) -> None:
 def test_every_problem_is_named_at_once() -> None:
     with pytest.raises(RackspanError) as e:
         parse({"rcks": 1, "controllers": 0})
-    assert "'rcks'" in e.value.seen and "controllers: Input should be greater than or equal to 1" in e.value.seen
+    assert (
+        "'rcks'" in e.value.observed and "controllers: Input should be greater than or equal to 1" in e.value.observed
+    )
 
 
 def test_settings_become_the_text_that_kafka_reads() -> None:

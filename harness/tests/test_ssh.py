@@ -32,14 +32,14 @@ PAGE = project_root() / "docs" / "operations" / "machines.md"
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The inventory of a rack of two machines and two racks of one; a third of rack a is left over."""
-    if hindrance := ssh_machines.hindrance():
-        pytest.skip(f"there are no machines to enter: {hindrance}")
+    if skip_reason := ssh_machines.skip_reason():
+        pytest.skip(f"there are no machines to enter: {skip_reason}")
     with ssh_machines.machines(tmp_path_factory.mktemp("machines") / "machines", {"a": 2, "b": 1, "c": 1}) as found:
         yield found
 
 
 def backend(folder: Path, file: Path, change: Callable[[dict[str, Any]], None] = lambda host: None) -> SshBackend:
-    """A back end for one node on the first machine, whose entry is changed before."""
+    """A backend for one node on the first machine, whose entry is changed before."""
     host = inventory.load(file)[0]
     change(host)
     spec = parse({"name": folder.name, "backend": "ssh", "racks": "a:1", "controllers": 1, "hosts": [host]})
@@ -99,21 +99,21 @@ WRONG: dict[str, tuple[dict[str, Any], str, str, str]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_with_a_machine_is_said(name: str, file: Path, tmp_path: Path) -> None:
-    change, what, seen, do = WRONG[name]
+    change, what, observed, do = WRONG[name]
     there = brought_up(backend(tmp_path / "right", file))
     there.run(["sh", "-c", "mkdir -p /var/tmp/theirs && chown 65534 /var/tmp/theirs"])
     with pytest.raises(RackspanError) as e:
         brought_up(backend(tmp_path / "wrong", file, lambda host: host.update(change)))
     assert (e.value.what, e.value.code) == (what, Exit.ENVIRONMENT)
-    assert seen in e.value.seen and do in e.value.do
+    assert observed in e.value.observed and do in e.value.do
 
 
-def test_without_a_client_there_is_no_such_back_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_client_there_is_no_such_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RackspanError) as e:
         SshBackend.at(tmp_path).prepare()
     assert str(e.value) == (
-        "the back end ssh needs OpenSSH's client\n  seen: no ssh on PATH\n  do:   install openssh-client"
+        "the backend ssh needs OpenSSH's client\n  observed: no ssh on PATH\n  do:       install openssh-client"
     )
 
 
@@ -127,9 +127,9 @@ def test_a_distribution_is_brought_once_a_build(file: Path, tmp_path: Path) -> N
     first = made.placed("a1", Distribution(home))
     made.install({"a1": Distribution(home), "ctrl-1": Distribution(home)})
     assert host.run([first.script("run")]) == "ran\n"
-    host.run(["touch", first.script("seen")])
+    host.run(["touch", first.script("observed")])
     made.install({"a1": Distribution(home)})
-    assert host.run(["ls", f"{first.home}/bin"]) == "run\nseen\n"
+    assert host.run(["ls", f"{first.home}/bin"]) == "observed\nrun\n"
     (home / "bin" / "run").write_text("#!/bin/sh\necho ran again\n")
     made.install({"a1": Distribution(home)})
     assert made.placed("a1", Distribution(home)) != first

@@ -72,8 +72,8 @@ def test_spans_are_those_of_the_partition_that_is_worst_off() -> None:
         Partition("alone", 0, -1, (1,), (1,)),
     )
     alone, t = spans(now, {1: "a", 2: "b", 3: "b"}, {"t": 2})
-    assert alone == Span("alone", partitions=1, leaderless=1, racks=0, asked=0, placed=1)
-    assert t == Span("t", partitions=2, leaderless=0, racks=1, asked=2, placed=1)
+    assert alone == Span("alone", partitions=1, leaderless=1, racks=0, requested=0, placed=1)
+    assert t == Span("t", partitions=2, leaderless=0, racks=1, requested=2, placed=1)
     assert not alone.enough and not t.enough and spans(now, {1: "a", 2: "b", 3: "c"}, {"t": 2})[1].enough
 
 
@@ -83,8 +83,8 @@ def test_a_rack_is_up_or_down_or_partly() -> None:
         ["a", "partly", "1 of 2", "0", "0/1"],
         ["b", "up", "1 of 1", "1", "1/1"],
     ]
-    frozen = summary({"b1": ProcessState.PAUSED}, None)
-    assert [str(cell) for cell in racks(frozen.nodes)[1]] == ["b", "down", "0 of 1", "None", "None"]
+    paused = summary({"b1": ProcessState.PAUSED}, None)
+    assert [str(cell) for cell in racks(paused.nodes)[1]] == ["b", "down", "0 of 1", "None", "None"]
 
 
 def test_the_quorum_as_kafka_describes_it() -> None:
@@ -100,10 +100,10 @@ def test_the_quorum_as_kafka_describes_it() -> None:
             "partitions": [{"partition_index": 0, "leader_id": 2, "replica_nodes": [2, 1], "isr_nodes": [2]}],
         }
     ]
-    seen = parse({"brokers": [{"broker_id": 1, "rack": "a"}, {"broker_id": 2, "rack": None}]}, quorum, topics)
-    assert seen.racks == {1: "a", 2: ""}
-    assert seen.voters == (Voter(101, 0), Voter(102, 600), Voter(103, -1))
-    assert seen.under_replicated == [Partition("t", 0, 2, (2, 1), (2,))]
+    observed = parse({"brokers": [{"broker_id": 1, "rack": "a"}, {"broker_id": 2, "rack": None}]}, quorum, topics)
+    assert observed.racks == {1: "a", 2: ""}
+    assert observed.voters == (Voter(101, 0), Voter(102, 600), Voter(103, -1))
+    assert observed.under_replicated == [Partition("t", 0, 2, (2, 1), (2,))]
 
 
 def test_last_error_prefers_the_exception_that_explains_it() -> None:

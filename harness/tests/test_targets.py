@@ -15,7 +15,7 @@ VIEW = View({1: "a", 2: "b"}, 102, (Voter(102, 0),), (Partition("my-topic", 3, 2
 
 
 def never() -> View:
-    raise AssertionError("nobody needs to be asked")
+    raise AssertionError("nobody needs to be requested")
 
 
 def test_roles_become_the_nodes_that_have_them() -> None:
@@ -29,16 +29,16 @@ def test_what_there_is_not_is_named() -> None:
     assert e.value.code == Exit.USAGE
     assert str(e.value) == (
         "there is no partition 'my-topic-0'\n"
-        "  seen: topics: my-topic\n"
-        "  do:   name a topic and the number of its partition, as in leader:orders-0"
+        "  observed: topics: my-topic\n"
+        "  do:       name a topic and the number of its partition, as in leader:orders-0"
     )
     alone = View({}, -1, (), (Partition("t", 0, -1, (1, 2), ()),))
     with pytest.raises(RackspanError) as e:
         fixed(["leader:t-0"], PLAN, lambda: alone)
     assert str(e.value) == (
-        "nobody is leader:t-0 now\n  seen: the partition has no leader\n  do:   wait until `rackspan status` shows one"
+        "nobody is leader:t-0 now\n  observed: the partition has no leader\n  do:       wait until `rackspan status` shows one"  # noqa: E501
     )
-    with pytest.raises(RackspanError, match="nobody is controller now\n  seen: the controllers have no leader"):
+    with pytest.raises(RackspanError, match="nobody is controller now\n  observed: the controllers have no leader"):
         fixed(["controller"], PLAN, lambda: alone)
-    with pytest.raises(RackspanError, match="there is no partition 'x'\n  seen: topics: none"):
+    with pytest.raises(RackspanError, match="there is no partition 'x'\n  observed: topics: none"):
         fixed(["leader:x"], PLAN, lambda: View({}, -1, (), ()))

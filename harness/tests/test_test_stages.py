@@ -14,7 +14,7 @@ import pytest
 
 from harness.cli import report, test_stages
 from harness.cli.test import PLAN, beside_the_plan
-from harness.cli.test_stages import Stage, Tally
+from harness.cli.test_stages import Stage, Counts
 from harness.common.errors import RackspanError
 from harness.common.paths import project_root
 from harness.common.progress import Progress
@@ -23,7 +23,7 @@ from harness.common.wait import wait_for
 JUNIT = '<testsuites><testsuite tests="{}" failures="{}" errors="0" skipped="{}"/></testsuites>'
 
 
-class Told(Progress):
+class Reported(Progress):
     def __init__(self) -> None:
         self.notes: list[str] = []
 
@@ -39,31 +39,31 @@ def _writes(folder: Path, *counts: int, code: int = 0) -> list[str]:
 
 def test_counts_are_summed_and_a_failure_does_not_stop_the_rest(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
-    told = Told()
+    reported = Reported()
     wanted = [
         Stage("bad one", _writes(one, 5, 2, 1, code=1), one),
         Stage("good two", _writes(two, 3, 0, 0), two),
         Stage("plain", [sys.executable, "-c", "pass"]),
         Stage("broken", [sys.executable, "-c", "print('the reason'); raise SystemExit(3)"]),
     ]
-    tally = test_stages.run(wanted, tmp_path / "logs", told)
-    assert tally == Tally(passed=2 + 3 + 1, failed=2 + 0 + 0 + 1, skipped=1)
+    tally = test_stages.run(wanted, tmp_path / "logs", reported)
+    assert tally == Counts(passed=2 + 3 + 1, failed=2 + 0 + 0 + 1, skipped=1)
     assert str(tally) == "6 passed, 3 failed, 1 skipped"
-    assert any("broken failed, exit code 3" in n and "the reason" in n for n in told.notes)
+    assert any("broken failed, exit code 3" in n and "the reason" in n for n in reported.notes)
     assert "at work" in (tmp_path / "logs" / "bad-one.log").read_text()
 
 
 def test_a_stage_that_leaves_no_results_has_failed(tmp_path: Path) -> None:
-    told = Told()
+    reported = Reported()
     stage = Stage("silent", [sys.executable, "-c", "pass"], tmp_path / "nothing")
-    assert test_stages.run([stage], tmp_path / "logs", told) == Tally(failed=1)
-    assert any("silent left no results" in n for n in told.notes)
+    assert test_stages.run([stage], tmp_path / "logs", reported) == Counts(failed=1)
+    assert any("silent left no results" in n for n in reported.notes)
 
 
 def test_a_program_that_dies_without_a_failed_test_has_failed(tmp_path: Path) -> None:
     folder = tmp_path / "r"
     stage = Stage("dies", _writes(folder, 4, 0, 0, code=9), folder)
-    assert test_stages.run([stage], tmp_path / "logs", Told()) == Tally(passed=4, failed=1)
+    assert test_stages.run([stage], tmp_path / "logs", Reported()) == Counts(passed=4, failed=1)
 
 
 def test_stages_run_side_by_side(tmp_path: Path) -> None:
@@ -72,9 +72,9 @@ def test_stages_run_side_by_side(tmp_path: Path) -> None:
     meet += "end = time.monotonic() + 60\nwhile not other.exists():\n assert time.monotonic() < end"
     one, two = str(tmp_path / "one"), str(tmp_path / "two")
     both = [Stage("a", [sys.executable, "-c", meet, one, two]), Stage("b", [sys.executable, "-c", meet, two, one])]
-    told = Told()
-    assert test_stages.run(both, tmp_path / "logs", told, jobs=2) == Tally(passed=2)
-    assert sorted(told.notes) == ["a: 1 passed, 0 failed", "b: 1 passed, 0 failed"]
+    reported = Reported()
+    assert test_stages.run(both, tmp_path / "logs", reported, jobs=2) == Counts(passed=2)
+    assert sorted(reported.notes) == ["a: 1 passed, 0 failed", "b: 1 passed, 0 failed"]
 
 
 def test_an_interrupt_ends_what_runs_and_starts_nothing_more(tmp_path: Path) -> None:
@@ -89,21 +89,21 @@ def test_an_interrupt_ends_what_runs_and_starts_nothing_more(tmp_path: Path) -> 
 
     thread = threading.Thread(target=interrupt)
     thread.start()
-    told = Told()
+    reported = Reported()
     with pytest.raises(KeyboardInterrupt):
-        test_stages.run(wanted, tmp_path / "logs", told, jobs=2)
+        test_stages.run(wanted, tmp_path / "logs", reported, jobs=2)
     thread.join()
     for p in (one, two):
         with pytest.raises(ProcessLookupError):
             os.kill(int(p.read_text()), 0)
     assert not three.exists()
-    assert told.notes == []
+    assert reported.notes == []
 
 
 def test_ctrl_c_in_a_terminal_reaches_a_stage_once(tmp_path: Path) -> None:
-    """The terminal signals a whole group; the stage's end comes from us."""
+    """The terminal signals a complete group; the stage's end comes from us."""
     group = "import os, sys; sys.exit(os.getpgrp() != os.getpid())"
-    assert test_stages.run([Stage("group", [sys.executable, "-c", group])], tmp_path / "logs", Told()) == Tally(
+    assert test_stages.run([Stage("group", [sys.executable, "-c", group])], tmp_path / "logs", Reported()) == Counts(
         passed=1
     )
 
@@ -112,10 +112,8 @@ def test_a_stage_ends_with_whoever_runs_it(tmp_path: Path) -> None:
     waits = f"import os, pathlib, signal; pathlib.Path('{tmp_path}/new').write_text(str(os.getpid()));"
     waits += f"os.rename('{tmp_path}/new', '{tmp_path}/pid'); signal.pause()"
     runs = "import pathlib, sys; from harness.cli import test_stages as stages;"
-    runs += "from harness.tests.test_test_stages import Told;"
-    runs += (
-        "stages.run([stages.Stage('waits', [sys.executable, '-c', sys.argv[1]])], pathlib.Path(sys.argv[2]), Told())"
-    )
+    runs += "from harness.tests.test_test_stages import Reported;"
+    runs += "stages.run([stages.Stage('waits', [sys.executable, '-c', sys.argv[1]])], pathlib.Path(sys.argv[2]), Reported())"  # noqa: E501
     runner = subprocess.Popen([sys.executable, "-c", runs, waits, str(tmp_path / "logs")], cwd=project_root())
     stage = int(wait_for("the stage", lambda: (tmp_path / "pid").read_text(), 60))
     runner.kill()
@@ -135,8 +133,8 @@ def test_old_results_and_links_do_not_count(tmp_path: Path) -> None:
     (tmp_path / "session").mkdir()
     (tmp_path / "session" / "r.xml").write_text(JUNIT.format(2, 0, 0))
     (tmp_path / "latest").symlink_to("session")
-    assert test_stages.count(tmp_path) == Tally(passed=2)
-    assert test_stages.count(tmp_path, since=(tmp_path / "session" / "r.xml").stat().st_mtime + 1) == Tally()
+    assert test_stages.count(tmp_path) == Counts(passed=2)
+    assert test_stages.count(tmp_path, since=(tmp_path / "session" / "r.xml").stat().st_mtime + 1) == Counts()
 
 
 def test_every_system_test_is_run_once_by_the_main_job_or_beside_it() -> None:
@@ -151,8 +149,8 @@ def test_every_system_test_is_run_once_by_the_main_job_or_beside_it() -> None:
 
 def _run(folder: Path, name: str, kind: str, campaign: str = "", state: str = "finished") -> None:
     (folder / name).mkdir()
-    told = {"kind": kind, "state": state, "spec": {"campaign": {"id": campaign} if campaign else {}}}
-    (folder / name / "manifest.json").write_text(json.dumps(told))
+    reported = {"kind": kind, "state": state, "spec": {"campaign": {"id": campaign} if campaign else {}}}
+    (folder / name / "manifest.json").write_text(json.dumps(reported))
 
 
 def test_report_takes_the_newest_benchmark_with_all_its_parts(tmp_path: Path) -> None:
@@ -178,7 +176,7 @@ def test_report_takes_the_newest_benchmark_with_all_its_parts(tmp_path: Path) ->
     ]
 
 
-def test_what_the_analysis_refuses_is_told(tmp_path: Path) -> None:
+def test_what_the_analysis_refuses_is_reported(tmp_path: Path) -> None:
     with pytest.raises(RackspanError, match="the analysis failed") as e:
         report.write([tmp_path], tmp_path / "out", Progress())
-    assert str(tmp_path) in e.value.seen
+    assert str(tmp_path) in e.value.observed

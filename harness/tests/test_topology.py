@@ -73,7 +73,7 @@ def test_unknown_targets_name_the_known_ones() -> None:
     made = plan(parse({"racks": "a:1,b:1", "controllers": 1}))
     with pytest.raises(RackspanError) as e:
         made.select("rack:x")
-    assert str(e.value) == "there is no rack 'x'\n  seen: racks: a, b\n  do:   name one of them, as in rack:a"
+    assert str(e.value) == "there is no rack 'x'\n  observed: racks: a, b\n  do:       name one of them, as in rack:a"
     assert e.value.code == Exit.USAGE
     with pytest.raises(RackspanError) as e:
         made.select("a2")

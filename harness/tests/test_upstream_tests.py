@@ -17,8 +17,8 @@ from harness.tests.commands import rackspan
 from harness.upstream_tests.classes import JarClasses, Selection, artifacts, matching, selection
 from harness.upstream_tests.junit import FAILED, PASSED, Outcome, Run, parse
 from harness.upstream_tests.tables import Row, Table
-from harness.upstream_tests.variants import Side
-from harness.upstream_tests.verdict import judge
+from harness.upstream_tests.variants import Variant
+from harness.upstream_tests.verdict import evaluate
 from harness.upstream_tests.verify import Batch, batches, verify
 
 SELECTION = Selection((), {"default": 300.0, "slow.*": 900.0}, {}, {})
@@ -53,32 +53,32 @@ def test_a_report_is_read_class_by_class(tmp_path: Path) -> None:
 def test_only_what_passes_on_stock_can_be_broken() -> None:
     stock = outcome(good=PASSED, bad=FAILED, gone=PASSED, known=PASSED)
     patched = Outcome({"good": PASSED, "bad": FAILED, "known": FAILED, "new": FAILED}, 1.0)
-    verdict = judge("K", stock, patched, {"K.known": "why"})
+    verdict = evaluate("K", stock, patched, {"K.known": "why"})
     assert (verdict.broken, verdict.known, verdict.both, verdict.stale) == (("gone",), ("known",), ("bad",), ())
     assert verdict.errors == ["K.gone: passes on stock, fails on patched: it is not run there"]
 
 
 def test_a_listed_test_that_passes_or_is_not_there_is_stale() -> None:
-    verdict = judge("K", outcome(a=PASSED), outcome(a=PASSED), {"K.a": "why", "K.b": "why", "Kx.a": "other class"})
+    verdict = evaluate("K", outcome(a=PASSED), outcome(a=PASSED), {"K.a": "why", "K.b": "why", "Kx.a": "other class"})
     assert verdict.stale == ("a", "b")
     assert verdict.errors[0] == "K.a: is listed as different, and is not: take it off the list"
 
 
-def test_a_second_attempt_mends_and_is_told() -> None:
+def test_a_second_attempt_recovers_and_is_reported() -> None:
     stock, patched = outcome(a=PASSED, b=PASSED), outcome(a=FAILED, b=FAILED)
-    verdict = judge("K", stock, patched, {}, again=outcome(a=PASSED, b=FAILED))
+    verdict = evaluate("K", stock, patched, {}, again=outcome(a=PASSED, b=FAILED))
     assert (verdict.again, verdict.broken) == (("a",), ("b",))
     assert "a: passed at the second attempt" in verdict.note
 
 
-def test_a_side_that_does_not_end(tmp_path: Path) -> None:
-    late = Outcome(trouble="no end in 5 s")
-    both = judge("K", late, late, {"K.a": "why"})
-    assert (both.errors, both.trouble) == ([], "stock: no end in 5 s")
-    one = judge("L", outcome(a=PASSED), late, {})
+def test_a_variant_that_does_not_end(tmp_path: Path) -> None:
+    late = Outcome(failure="no end in 5 s")
+    both = evaluate("K", late, late, {"K.a": "why"})
+    assert (both.errors, both.failure) == ([], "stock: no end in 5 s")
+    one = evaluate("L", outcome(a=PASSED), late, {})
     assert one.errors == ["L: on stock it ends, on patched: no end in 5 s"]
     rows = [Row.of(both), Row.of(one)]
-    Table(jars={}, classes=rows, left_out={"x.Y": "no engine"}).write(tmp_path)
+    Table(jars={}, classes=rows, skipped={"x.Y": "no engine"}).write(tmp_path)
     assert 'failures="2"' in (tmp_path / "junit.xml").read_text()
     page = (tmp_path / "upstream.md").read_text()
     assert "| L | 1 | 1 | no end in 5 s | 1.0 / 0.0 |" in page and "- not run: x.Y: no engine" in page
@@ -105,7 +105,7 @@ def test_the_real_jars_and_the_real_list() -> None:
     assert jars.starts_cluster("kafka.api.PlaintextProducerSendTest")  # says so by what it extends
     assert jars.starts_cluster("org.apache.kafka.tools.TopicCommandTest")  # by an annotation
     assert not jars.starts_cluster("org.apache.kafka.clients.producer.internals.SenderTest")
-    for pattern in [*chosen.quick, *chosen.left_out]:
+    for pattern in [*chosen.quick, *chosen.skipped]:
         assert matching(names, [pattern]), f"{pattern} in upstream-tests.toml matches no class"
     for listed in chosen.differs:
         assert listed.rpartition(".")[0] in names
@@ -169,9 +169,10 @@ def test_a_broken_class_is_named_and_outcomes_are_remembered(home: Path, tmp_pat
 
 def test_only_what_was_well_on_the_same_jars_is_carried_on(tmp_path: Path) -> None:
     rows = [
-        Row.of(judge(name, outcome(a=PASSED), outcome(a=state), {})) for name, state in (("G", PASSED), ("B", FAILED))
+        Row.of(evaluate(name, outcome(a=PASSED), outcome(a=state), {}))
+        for name, state in (("G", PASSED), ("B", FAILED))
     ]
-    before = Table(jars={"stock": "1", "patched": "2"}, classes=rows, left_out={})
+    before = Table(jars={"stock": "1", "patched": "2"}, classes=rows, skipped={})
     before.write(tmp_path)
     again = Table.read(tmp_path / "upstream.json")
     assert again == before
@@ -186,7 +187,10 @@ def test_only_what_was_well_on_the_same_jars_is_carried_on(tmp_path: Path) -> No
 
 def test_whatever_happens_no_jvm_stays_and_half_an_outcome_is_not_kept(tmp_path: Path) -> None:
     tests = artifacts("test", "junit")
-    stock, patched = Side("stock", find("stock"), tests, tmp_path), Side("patched", find("rackspan"), tests, tmp_path)
+    stock, patched = (
+        Variant("stock", find("stock"), tests, tmp_path),
+        Variant("patched", find("rackspan"), tests, tmp_path),
+    )
     wanted = [Batch((KERBEROS,), 300.0), Batch((KERBEROS_RULE,), 300.0)]
     stock.keep(KERBEROS_RULE, outcome(a=PASSED))
     patched.keep(KERBEROS_RULE, outcome(a=PASSED))
@@ -199,39 +203,48 @@ def test_whatever_happens_no_jvm_stays_and_half_an_outcome_is_not_kept(tmp_path:
 
 def test_what_does_not_end_has_a_second_attempt(tmp_path: Path) -> None:
     tests = artifacts("test", "junit", "kerberos")
-    stock, patched = Side("stock", find("stock"), tests, tmp_path), Side("patched", find("rackspan"), tests, tmp_path)
+    stock, patched = (
+        Variant("stock", find("stock"), tests, tmp_path),
+        Variant("patched", find("rackspan"), tests, tmp_path),
+    )
     first, last = verify(stock, patched, [Batch((KERBEROS,), 0.0)], SELECTION, Progress())
-    assert first == [] and [(v.name, v.errors, v.trouble) for v in last] == [(KERBEROS, [], "")]
+    assert first == [] and [(v.name, v.errors, v.failure) for v in last] == [(KERBEROS, [], "")]
     assert last[0].stock.tests == last[0].patched.tests == (stock.known(KERBEROS) or outcome()).tests
-    for side in (stock, patched):
-        side.forget([KERBEROS])
+    for variant in (stock, patched):
+        variant.forget([KERBEROS])
     hopeless = Selection((), {"default": 0.0}, {}, {})
     (_, (verdict,)) = verify(stock, patched, [Batch((KERBEROS,), 0.0)], hopeless, Progress())
-    assert verdict.trouble == "stock: no end in 0 s" and stock.known(KERBEROS) is None
+    assert verdict.failure == "stock: no end in 0 s" and stock.known(KERBEROS) is None
 
 
 def test_a_class_that_cannot_be_loaded_takes_no_other_with_it(tmp_path: Path) -> None:
     tests = artifacts("test", "junit", "kerberos")
-    stock, patched = Side("stock", find("stock"), tests, tmp_path), Side("patched", find("rackspan"), tests, tmp_path)
+    stock, patched = (
+        Variant("stock", find("stock"), tests, tmp_path),
+        Variant("patched", find("rackspan"), tests, tmp_path),
+    )
     connect = "org.apache.kafka.tools.ConnectPluginPathTest"
     batch = Batch((KERBEROS, connect, KERBEROS_RULE), 300.0)
     first, ((last,)) = verify(stock, patched, [batch], SELECTION, Progress())
-    assert [(v.name, v.both, v.errors, v.trouble) for v in first] == [(n, (), [], "") for n in batch.classes[::2]]
+    assert [(v.name, v.both, v.errors, v.failure) for v in first] == [(n, (), [], "") for n in batch.classes[::2]]
     assert all(v.stock.tests and v.stock.count(PASSED) == len(v.stock.tests) for v in first)
     wanted = "org/apache/kafka/connect/runtime/isolation/TestPlugins$TestPlugin"
-    assert last.trouble == f"stock: {connect} cannot be loaded: {wanted}" and stock.known(connect) is None
+    assert last.failure == f"stock: {connect} cannot be loaded: {wanted}" and stock.known(connect) is None
 
 
 def test_a_file_that_may_not_be_read_is_closed_to_root_too(tmp_path: Path) -> None:
-    side = Side("stock", find("stock"), artifacts("test", "junit"), tmp_path)
+    variant = Variant("stock", find("stock"), artifacts("test", "junit"), tmp_path)
     name = "org.apache.kafka.common.security.oauthbearer.internals.secured.ConfigurationUtilsTest"
-    run = Run(side.path, [name], tmp_path / "run")
+    run = Run(variant.path, [name], tmp_path / "run")
     assert run.outcomes(300.0)[name].tests["testFileUnreadable()"] == PASSED
 
 
 def test_what_fails_beside_others_counts_as_it_is_alone(tmp_path: Path) -> None:
     tests = artifacts("test", "junit")
-    stock, patched = Side("stock", find("stock"), tests, tmp_path), Side("patched", find("rackspan"), tests, tmp_path)
+    stock, patched = (
+        Variant("stock", find("stock"), tests, tmp_path),
+        Variant("patched", find("rackspan"), tests, tmp_path),
+    )
     # The second one registers a bean under a name that the first one has left in use.
     together = Batch(("org.apache.kafka.tools.DumpLogSegmentsTest", "org.apache.kafka.tools.JmxToolTest"), 300.0)
     spoilt = stock.run(list(together.classes), "both").outcomes(300.0)
@@ -247,26 +260,29 @@ def test_no_such_class(home: Path) -> None:
 
 
 def test_a_class_that_does_not_end_is_cut_off_and_its_jvm_is_gone(tmp_path: Path) -> None:
-    side = Side("stock", find("stock"), artifacts("test", "junit"), tmp_path)
-    run = Run(side.path, [KERBEROS], tmp_path / "run")
+    variant = Variant("stock", find("stock"), artifacts("test", "junit"), tmp_path)
+    run = Run(variant.path, [KERBEROS], tmp_path / "run")
     found = run.outcomes(0.0)
-    assert found[KERBEROS].trouble == "no end in 0 s"
+    assert found[KERBEROS].failure == "no end in 0 s"
     assert not Path(f"/proc/{run._process.pid}").exists() and not (tmp_path / "run" / "work").exists()
 
 
-def test_where_a_class_hung_is_told(tmp_path: Path) -> None:
-    side = Side("stock", find("stock"), artifacts("test", "junit"), tmp_path)
+def test_where_a_class_paused_is_reported(tmp_path: Path) -> None:
+    variant = Variant("stock", find("stock"), artifacts("test", "junit"), tmp_path)
     slow = "org.apache.kafka.clients.consumer.StickyAssignorTest"
-    run = Run(side.path, [slow], tmp_path / "run")
+    run = Run(variant.path, [slow], tmp_path / "run")
     until = time.monotonic() + 60
     while " :: STARTED" not in (tmp_path / "run/log").read_text() and time.monotonic() < until:
         time.sleep(0.1)
-    assert run.outcomes(0.0)[slow].trouble.startswith("no end in 0 s, last in StickyAssignorTest > ")
+    assert run.outcomes(0.0)[slow].failure.startswith("no end in 0 s, last in StickyAssignorTest > ")
 
 
 def test_known_outcomes_are_not_run_again(tmp_path: Path) -> None:
     tests = artifacts("test", "junit")
-    stock, patched = Side("stock", find("stock"), tests, tmp_path), Side("patched", find("rackspan"), tests, tmp_path)
+    stock, patched = (
+        Variant("stock", find("stock"), tests, tmp_path),
+        Variant("patched", find("rackspan"), tests, tmp_path),
+    )
     assert stock.digest != patched.digest
     stock.keep("x.NoSuchClass", outcome(a=PASSED))
     patched.keep("x.NoSuchClass", outcome(a=FAILED))
@@ -276,6 +292,6 @@ def test_known_outcomes_are_not_run_again(tmp_path: Path) -> None:
     assert verdict.known == ("a",) and not verdict.errors
 
 
-def test_a_jvm_without_a_report_tells_its_last_words(tmp_path: Path) -> None:
+def test_a_jvm_without_a_report_reports_its_last_words(tmp_path: Path) -> None:
     run = Run([tmp_path], ["x.A"], tmp_path / "run")  # no JUnit on this class path
-    assert run.outcomes(120.0)["x.A"].trouble.startswith("exit code 1 and no report: ")
+    assert run.outcomes(120.0)["x.A"].failure.startswith("exit code 1 and no report: ")

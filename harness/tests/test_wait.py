@@ -12,16 +12,16 @@ from harness.common.wait import Pending, WaitTimeout, wait_for
 
 def test_returns_what_the_probe_found() -> None:
     values = iter([Pending("none yet"), 0, "found"])
-    seen: list[str] = []
-    assert wait_for("a value", lambda: next(values), 5, every=0.001, seen=seen.append) == "found"
-    assert seen == ["none yet", "0"]
+    reported: list[str] = []
+    assert wait_for("a value", lambda: next(values), 5, every=0.001, update=reported.append) == "found"
+    assert reported == ["none yet", "0"]
 
 
 def test_says_label_time_tries_and_last_value() -> None:
     with pytest.raises(WaitTimeout) as e:
         wait_for("a leader", lambda: Pending("2 of 3 voters"), 0.05, every=0.02, do="start ctrl-1")
     assert e.value.what.startswith("gave up waiting for a leader after 0.")
-    assert e.value.seen == f"{e.value.tries} tries; last value: 2 of 3 voters"
+    assert e.value.observed == f"{e.value.tries} tries; last value: 2 of 3 voters"
     assert e.value.do == "start ctrl-1"
     assert e.value.code == Exit.TIMEOUT
     assert e.value.tries >= 2
@@ -48,7 +48,7 @@ def test_a_late_value_forgets_an_earlier_exception() -> None:
 
     with pytest.raises(WaitTimeout) as e:
         wait_for("x", probe, 0.03, every=0.01)
-    assert "early" not in e.value.seen and "last value: False" in e.value.seen
+    assert "early" not in e.value.observed and "last value: False" in e.value.observed
 
 
 def test_interrupts_and_fatal_errors_are_not_waited_on() -> None:
@@ -64,7 +64,7 @@ def test_interrupts_and_fatal_errors_are_not_waited_on() -> None:
         wait_for("x", fatal, 60, at_once=LookupError)
 
 
-def test_the_probe_is_asked_once_more_at_the_end() -> None:
+def test_the_probe_is_requested_once_more_at_the_end() -> None:
     calls: list[int] = []
 
     def probe() -> bool:
@@ -75,9 +75,9 @@ def test_the_probe_is_asked_once_more_at_the_end() -> None:
 
 
 def test_errors_pass_between_processes() -> None:
-    error = RackspanError("a failed", seen="b", do="c", code=Exit.ENVIRONMENT)
+    error = RackspanError("a failed", observed="b", do="c", code=Exit.ENVIRONMENT)
     copy = pickle.loads(pickle.dumps(error))
-    assert str(copy) == "a failed\n  seen: b\n  do:   c" and copy.code == Exit.ENVIRONMENT
+    assert str(copy) == "a failed\n  observed: b\n  do:       c" and copy.code == Exit.ENVIRONMENT
     with pytest.raises(WaitTimeout) as e:
         wait_for("x", lambda: False, 0)
     assert str(pickle.loads(pickle.dumps(e.value))) == str(e.value)

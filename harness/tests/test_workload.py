@@ -47,7 +47,7 @@ def test_a_workload_that_is_not_there_names_the_nearest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "reported"),
     [
         ({"laod": {}}, "no key 'laod'; did you mean 'load'?"),
         ({"cluster": {"rakcs": "a:1"}}, "cluster: no key 'rakcs'; did you mean 'racks'?"),
@@ -65,11 +65,11 @@ def test_a_workload_that_is_not_there_names_the_nearest() -> None:
         ({"load": {"rate": 0}}, "load.rate: Input should be greater than 0, not 0"),
     ],
 )
-def test_refusals_say_what_is_wrong(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
-    assert told in refusal(tmp_path, **changes)
+def test_refusals_say_what_is_wrong(tmp_path: Path, changes: dict[str, Any], reported: str) -> None:
+    assert reported in refusal(tmp_path, **changes)
 
 
-def test_replicas_are_led_where_asked_and_span_the_racks() -> None:
+def test_replicas_are_led_where_requested_and_span_the_racks() -> None:
     w = made()
     nodes = plan(w.cluster).brokers
     racks = {n.id: n.rack for n in nodes}
@@ -79,7 +79,7 @@ def test_replicas_are_led_where_asked_and_span_the_racks() -> None:
     assert [n.name for n in w.faulted(nodes)] == ["c1"]
 
 
-def test_the_comparison_of_the_main_job_puts_replicas_on_all_brokers_and_names_its_sides() -> None:
+def test_the_comparison_of_the_main_job_puts_replicas_on_all_brokers_and_names_its_variants() -> None:
     w = workload.load("two-racks")
     nodes = plan(w.cluster).brokers
     placed = w.replicas(nodes)
@@ -97,7 +97,7 @@ def test_distances_count_from_the_leading_rack() -> None:
     assert workload.load("quiet").rtt_ms() == {}
 
 
-def test_a_workload_without_delays_runs_on_either_back_end() -> None:
+def test_a_workload_without_delays_runs_on_either_backend() -> None:
     assert workload.load("quiet").on("netns").cluster.backend == "netns"
     assert workload.load("unequal-racks").on("netns") == workload.load("unequal-racks")
 
@@ -108,7 +108,7 @@ def test_a_killed_rack_may_lead_and_then_others_must() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "seen", "told"),
+    ("rate", "observed", "reported"),
     [
         (1000, {"acked_per_s": 990.0, "p99_us": 9_000, "lag_p99_us": 900}, ""),
         (1000, {"acked_per_s": 890.0, "p99_us": 9_000, "lag_p99_us": 900}, "890 of 1,000 records a second"),
@@ -118,11 +118,11 @@ def test_a_killed_rack_may_lead_and_then_others_must() -> None:
     ],
 )
 def test_a_rate_is_beyond_when_answers_fall_behind_or_latency_leaves_the_floor(
-    rate: float, seen: dict[str, Any], told: str
+    rate: float, observed: dict[str, Any], reported: str
 ) -> None:
     ramp, first = Ramp.model_validate({"rates": [1, 2]}), {"p99_us": 1_000}
-    found = beyond(ramp, made().limits, rate, seen, first)
-    assert (told in found) if told else found == ""
+    found = beyond(ramp, made().limits, rate, observed, first)
+    assert (reported in found) if reported else found == ""
 
 
 def test_settings_become_text() -> None:
@@ -147,7 +147,7 @@ def test_every_round_has_every_mode_and_the_next_turns_it_round() -> None:
 
 
 @pytest.mark.parametrize(("spoilt", "rounds"), [([], 3), ([0, 1], 4), ([0, 5], 5), (range(99), 5)])
-def test_a_round_with_a_void_block_is_made_up_for(spoilt: Sequence[int], rounds: int) -> None:
+def test_a_round_with_a_invalid_block_is_made_up_for(spoilt: Sequence[int], rounds: int) -> None:
     blocks: list[tuple[int, int, int]] = []
 
     def turn(block: int, number: int, mode: int) -> list[str]:
@@ -160,29 +160,29 @@ def test_a_round_with_a_void_block_is_made_up_for(spoilt: Sequence[int], rounds:
 
 
 @pytest.mark.parametrize(
-    ("seen", "told"),
+    ("observed", "reported"),
     [
         ({}, []),
         ({"cpu_busy": 0.95, "steal": 0.2}, ["the processors were 95% busy", "20% of the processors' time was taken"]),
         ({"rtt_off": 0.3}, ["round-trip times between racks were off by up to 30%"]),
-        ({"isr": 2}, ["the frozen follower left the in-sync set: 2 in sync at the end"]),
+        ({"isr": 2}, ["the paused follower left the in-sync set: 2 in sync at the end"]),
         ({"isr": 3, "stalls": 1}, []),
         ({"stalls": 0}, ["no follower was stalled"]),
     ],
 )
-def test_a_block_is_void_for_what_the_machine_showed(seen: dict[str, Any], told: list[str]) -> None:
+def test_a_block_is_invalid_for_what_the_machine_showed(observed: dict[str, Any], reported: list[str]) -> None:
     changes: dict[str, Any] = {"fault": {"how": "pause", "target": "c1"}, "stalls": {"nodes": ["c1"], "every": 1}}
-    found = reasons(made(**changes), {"cpu_busy": 0.4, "steal": 0.0, "stalls": 1, **seen})
-    assert [text[: len(start)] for text, start in zip(found, told, strict=True)] == told
+    found = reasons(made(**changes), {"cpu_busy": 0.4, "steal": 0.0, "stalls": 1, **observed})
+    assert [text[: len(start)] for text, start in zip(found, reported, strict=True)] == reported
 
 
 @pytest.mark.parametrize(
-    ("rate", "beyond", "told"),
+    ("rate", "beyond", "reported"),
     [(1, "p99 was 9 ms", ["the first rate was too much already: p99 was 9 ms"]), (2, "p99 was 9 ms", []), (1, "", [])],
 )
-def test_a_ramp_that_ends_at_its_first_rate_is_void(rate: float, beyond: str, told: list[str]) -> None:
+def test_a_ramp_that_ends_at_its_first_rate_is_invalid(rate: float, beyond: str, reported: list[str]) -> None:
     ramp = made(ramp={"rates": [1, 2]}, record="histogram", fault=None)
-    assert reasons(ramp, {"cpu_busy": 0.4, "steal": 0.0, "rate": rate, "beyond": beyond}) == told
+    assert reasons(ramp, {"cpu_busy": 0.4, "steal": 0.0, "rate": rate, "beyond": beyond}) == reported
 
 
 def test_a_late_client_is_known_where_its_rate_is_not_what_is_looked_for() -> None:

@@ -1,1 +1,1 @@
-"""Clients that are not ours, as programs with one contract (README.md), and which of them this machine can run."""
+"""third-party clients, as programs with one contract (README.md), and which of them this machine can run."""

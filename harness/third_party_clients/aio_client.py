@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from harness.third_party_clients.output import Records, on_stop, tell, tell_read
+from harness.third_party_clients.output import Records, on_stop, report, report_read
 
 
 def produce(options: Any, records: Records) -> None:
@@ -23,7 +23,7 @@ async def _produce(options: Any, records: Records) -> None:
 
     from harness.third_party_clients.python_client import GRACE_S, started
 
-    # The library knows one time-out: of a request, and of a batch's whole life.
+    # The library knows one time-out: of a request, and of a batch's complete life.
     limit_ms = options.delivery_timeout_ms
     producer = AIOKafkaProducer(bootstrap_servers=options.bootstrap, acks="all", request_timeout_ms=limit_ms)
     await producer.start()
@@ -65,7 +65,7 @@ async def _read(options: Any) -> None:
     brokers = [b["node_id"] for b in (await admin.describe_cluster())["brokers"]]
     await admin.close()
     found = [{k: p[k] for k in ("partition", "leader", "replicas")} for p in topic["partitions"]]
-    tell("metadata", brokers=brokers, partitions=found)
+    report("metadata", brokers=brokers, partitions=found)
     consumer = AIOKafkaConsumer(bootstrap_servers=options.bootstrap, enable_auto_commit=False)
     await consumer.start()
     try:
@@ -76,8 +76,8 @@ async def _read(options: Any) -> None:
         while until.more():
             for messages in (await consumer.getmany(timeout_ms=200)).values():
                 for m in messages:
-                    tell_read(m.partition, m.offset, m.value)
+                    report_read(m.partition, m.offset, m.value)
                     until.got()
     finally:
         await consumer.stop()
-    tell("summary", records=until.records)
+    report("summary", records=until.records)

@@ -1,4 +1,4 @@
-"""Lines that a client program prints, and what it is told on standard input."""
+"""Lines that a client program prints, and what it is reported on standard input."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from harness.recording.payload import content, value
 
 
-def tell(event: str, **fields: Any) -> None:
+def report(event: str, **fields: Any) -> None:
     """One line; safe from any thread."""
     text = json.dumps({"event": event, **fields}) + "\n"
     with _lock:
@@ -24,7 +24,7 @@ _lock = threading.Lock()
 
 
 class Records:
-    """The records of one producer: when each is due, and what became of it, told once."""
+    """The records of one producer: when each is due, and what became of it, reported once."""
 
     def __init__(self, producer: str, topic: str, partitions: list[int], records: int, rate: float) -> None:
         self.count = records
@@ -51,25 +51,25 @@ class Records:
 
     def acknowledged(self, seq: int, partition: int, offset: int) -> None:
         """A record is in the log, as far as the library knows."""
-        self._tell(seq, partition, offset, "OK", "")
+        self._report_step(seq, partition, offset, "OK", "")
 
     def failed(self, seq: int, result: str, cause: str = "") -> None:
         """The library gave a record up."""
-        self._tell(seq, self.partition(seq), -1, result, cause)
+        self._report_step(seq, self.partition(seq), -1, result, cause)
 
     def raised(self, seq: int, error: BaseException) -> None:
         """The library gave a record up with an exception: it has a class for each answer, which is what a user sees."""
         self.failed(seq, type(error).__name__, type(error.__cause__).__name__ if error.__cause__ else "")
 
     def summary(self) -> None:
-        """The last line; records that the library never answered are told as such."""
+        """The last line; records that the library never answered are reported as such."""
         for seq in sorted(self._sent.keys() - self._answered):
             self.failed(seq, "")
-        tell("summary", producer=self._producer, records=len(self._sent))
+        report("summary", producer=self._producer, records=len(self._sent))
 
-    def _tell(self, seq: int, partition: int, offset: int, result: str, cause: str) -> None:
+    def _report_step(self, seq: int, partition: int, offset: int, result: str, cause: str) -> None:
         self._answered.add(seq)
-        tell(
+        report(
             "record",
             producer=self._producer,
             seq=seq,
@@ -85,10 +85,10 @@ class Records:
         )
 
 
-def tell_read(partition: int, offset: int, data: bytes | None) -> None:
+def report_read(partition: int, offset: int, data: bytes | None) -> None:
     """A record that was read."""
     producer, seq, _ = content(data)
-    tell("read", partition=partition, offset=offset, producer=producer, seq=seq)
+    report("read", partition=partition, offset=offset, producer=producer, seq=seq)
 
 
 def on_stop(act: Callable[[], object]) -> None:

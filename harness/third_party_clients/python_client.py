@@ -17,7 +17,7 @@ from contextlib import suppress
 from importlib.metadata import version
 from typing import Any
 
-from harness.third_party_clients.output import Records, on_stop, tell, tell_read
+from harness.third_party_clients.output import Records, on_stop, report, report_read
 
 LIBRARIES = ("kafka-python", "confluent-kafka", "aiokafka")
 GRACE_S = 30.0  # beyond its own limits a library gets this long to answer
@@ -66,7 +66,7 @@ def _options() -> Any:
 
 def started(options: Any, idempotence: bool) -> None:
     """The line that says which library this is."""
-    tell("started", producer=options.producer, version=version(options.client), idempotence=idempotence)
+    report("started", producer=options.producer, version=version(options.client), idempotence=idempotence)
 
 
 def _produce_kafka_python(options: Any, records: Records) -> None:
@@ -95,7 +95,7 @@ def _produce_kafka_python(options: Any, records: Records) -> None:
             continue
         future.add_callback(lambda sent, seq=seq: records.acknowledged(seq, sent.partition, sent.offset))
         future.add_errback(lambda error, seq=seq: records.raised(seq, error))
-    with suppress(KafkaTimeoutError):  # the summary tells of records without an answer
+    with suppress(KafkaTimeoutError):  # the summary reports of records without an answer
         producer.flush(options.delivery_timeout_ms / 1000 + GRACE_S)
         producer.close(timeout=5)
 
@@ -128,7 +128,7 @@ def _produce_confluent(options: Any, records: Records) -> None:
 
     for seq in range(records.count):
         while not stop.is_set() and (late := records.wait_s(seq)) > 0:
-            producer.poll(min(late, 0.1))  # answers come only while it is asked for them
+            producer.poll(min(late, 0.1))  # answers come only while it is requested them
         if stop.is_set():
             break
         producer.produce(
@@ -151,7 +151,7 @@ def _read_kafka_python(options: Any) -> None:
         {"partition": p["partition_index"], "leader": p["leader_id"], "replicas": p["replica_nodes"]}
         for p in topic["partitions"]
     ]
-    tell("metadata", brokers=brokers, partitions=found)
+    report("metadata", brokers=brokers, partitions=found)
     consumer = KafkaConsumer(bootstrap_servers=options.bootstrap, group_id=None, enable_auto_commit=False)
     partitions = [TopicPartition(options.topic, p["partition"]) for p in found]
     consumer.assign(partitions)
@@ -160,10 +160,10 @@ def _read_kafka_python(options: Any) -> None:
     while until.more():
         for messages in consumer.poll(timeout_ms=200).values():
             for m in messages:
-                tell_read(m.partition, m.offset, m.value)
+                report_read(m.partition, m.offset, m.value)
                 until.got()
     consumer.close(autocommit=False)
-    tell("summary", records=until.records)
+    report("summary", records=until.records)
 
 
 def _read_confluent(options: Any) -> None:
@@ -174,7 +174,7 @@ def _read_confluent(options: Any) -> None:
     cluster = consumer.list_topics(options.topic, timeout=options.idle_seconds)
     partitions = cluster.topics[options.topic].partitions.values()
     found = [{"partition": p.id, "leader": p.leader, "replicas": list(p.replicas)} for p in partitions]
-    tell("metadata", brokers=sorted(cluster.brokers), partitions=found)
+    report("metadata", brokers=sorted(cluster.brokers), partitions=found)
     consumer.assign([TopicPartition(options.topic, p["partition"], OFFSET_BEGINNING) for p in found])
     until = Patience(options)
     while until.more():
@@ -183,14 +183,14 @@ def _read_confluent(options: Any) -> None:
             continue
         if message.error():
             raise KafkaException(message.error())
-        tell_read(message.partition(), message.offset(), message.value())
+        report_read(message.partition(), message.offset(), message.value())
         until.got()
     consumer.close()
-    tell("summary", records=until.records)
+    report("summary", records=until.records)
 
 
 class Patience:
-    """How long a reader goes on: until it has all records, or none came for some seconds."""
+    """How long a reader continues: until it has all records, or none came for some seconds."""
 
     def __init__(self, options: Any) -> None:
         self.records = 0
@@ -204,7 +204,7 @@ class Patience:
         self._last = time.monotonic()
 
     def more(self) -> bool:
-        """Whether to go on."""
+        """Whether to continue."""
         return bool(self.records < self._wanted and time.monotonic() - self._last < self._idle_s)
 
 

@@ -32,7 +32,7 @@ class Client:
     remedy_options: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def hindrance(self) -> str:
+    def skip_reason(self) -> str:
         """Why it cannot be run here; "" if it can."""
         if self.language == "Java":
             try:
@@ -69,7 +69,7 @@ JAVA_3 = BUILT / "java-3"
 NODE_PROGRAM = BUILT / "node" / "client.js"
 GO_PROGRAM = BUILT / "go" / "client"
 
-ROSTER = (
+CLIENTS = (
     Client("rackspan", "Rackspan's Java client", "Java", ours=True),
     Client("java-4", "Apache Kafka's Java client", "Java"),
     Client("java-3", "Apache Kafka's Java client, 3.9", "Java"),
@@ -90,7 +90,7 @@ ROSTER = (
 
 def named(key: str) -> Client:
     """The client of that key. Raises KeyError."""
-    return {c.key: c for c in ROSTER}[key]
+    return {c.key: c for c in CLIENTS}[key]
 
 
 def _here(path: Path) -> str:

@@ -29,7 +29,7 @@ class Selection:
 
     quick: tuple[str, ...]
     limits: dict[str, float]
-    left_out: dict[str, str]
+    skipped: dict[str, str]
     differs: dict[str, str]
 
     def limit(self, name: str) -> float:
@@ -42,13 +42,13 @@ class Selection:
 
     def reason_to_leave_out(self, name: str) -> str | None:
         """Why a class does not run here; None if it does."""
-        return next((why for pattern, why in self.left_out.items() if fnmatchcase(name, pattern)), None)
+        return next((why for pattern, why in self.skipped.items() if fnmatchcase(name, pattern)), None)
 
 
 def selection(file: Path | None = None) -> Selection:
     """Reads the list of tiers, limits and known differences."""
     raw = tomllib.loads((file or project_root() / "kafka-patch" / "upstream-tests.toml").read_text(encoding="utf-8"))
-    return Selection(tuple(raw["quick"]), raw["limits"], raw["left_out"], raw["differs"])
+    return Selection(tuple(raw["quick"]), raw["limits"], raw["skipped"], raw["differs"])
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def artifacts(*roles: str) -> list[Artifact]:
     listing = project_root() / "build" / "artifacts.json"
     if not listing.is_file():
         raise environment_error(
-            "artifacts are not resolved", seen=f"{listing} is missing", do="build with `./rackspan build`"
+            "artifacts are not resolved", observed=f"{listing} is missing", do="build with `./rackspan build`"
         )
     rows = json.loads(listing.read_text(encoding="utf-8"))
     found = [Artifact(a["name"], a["sha256"], Path(a["file"])) for role in roles for a in rows if role in a["roles"]]

@@ -32,11 +32,11 @@ _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 24, 1, 2
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one class did: test -> passed, failed or skipped; seconds; `trouble` if its JVM did not end well."""
+    """What one class did: test -> passed, failed or skipped; seconds; `failure` if its JVM did not end well."""
 
     tests: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
-    trouble: str = ""
+    failure: str = ""
     messages: dict[str, str] = field(default_factory=dict)
 
     def count(self, what: str) -> int:
@@ -78,16 +78,16 @@ class Run:
             code = self._process.wait(max(0.0, self._began + seconds - time.monotonic()))
         except subprocess.TimeoutExpired:
             self.end()
-            trouble = f"no end in {seconds:.0f} s{self._last_begun()}"
-            return {name: Outcome(seconds=seconds, trouble=trouble) for name in self.classes}
+            failure = f"no end in {seconds:.0f} s{self._last_begun()}"
+            return {name: Outcome(seconds=seconds, failure=failure) for name in self.classes}
         shutil.rmtree(self.folder / "work", ignore_errors=True)
-        told = self._log()
-        if _UNDISCOVERED in told:
-            return dict.fromkeys(self.classes, Outcome(trouble=_unloaded(told)))
+        reported = self._log()
+        if _UNDISCOVERED in reported:
+            return dict.fromkeys(self.classes, Outcome(failure=_unloaded(reported)))
         report = self.folder / "reports" / _REPORT
         if not report.is_file():
             return {
-                name: Outcome(trouble=f"exit code {code} and no report{self._last_words()}") for name in self.classes
+                name: Outcome(failure=f"exit code {code} and no report{self._last_words()}") for name in self.classes
             }
         return parse(report, self.classes)
 

@@ -19,27 +19,27 @@ COLUMNS = ("CLASS", "TESTS", "STOCK", "PATCHED", "SECONDS", "NOTE")
 
 
 class Count(BaseModel):
-    """What a class did on one side, in numbers; `trouble` if its JVM did not end well."""
+    """What a class did on one variant, in numbers; `failure` if its JVM did not end well."""
 
     passed: int
     failed: int
     tests: int
     seconds: float
-    trouble: str = ""
+    failure: str = ""
 
     @classmethod
     def of(cls, outcome: Outcome) -> Count:
         """The numbers of an outcome."""
         passed, failed = outcome.count(PASSED), outcome.count(FAILED)
-        tests, seconds, trouble = len(outcome.tests), outcome.seconds, outcome.trouble
-        return cls(passed=passed, failed=failed, tests=tests, seconds=seconds, trouble=trouble)
+        tests, seconds, failure = len(outcome.tests), outcome.seconds, outcome.failure
+        return cls(passed=passed, failed=failed, tests=tests, seconds=seconds, failure=failure)
 
     def __str__(self) -> str:
-        return self.trouble or f"{self.passed}" + (f", {self.failed} failed" if self.failed else "")
+        return self.failure or f"{self.passed}" + (f", {self.failed} failed" if self.failed else "")
 
 
 class Row(BaseModel):
-    """One class on both sides."""
+    """One class on both variants."""
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -51,7 +51,7 @@ class Row(BaseModel):
     both: list[str]
     again: list[str]
     note: str
-    trouble: str
+    failure: str
 
     @classmethod
     def of(cls, verdict: Verdict) -> Row:
@@ -65,13 +65,13 @@ class Row(BaseModel):
             both=list(verdict.both),
             again=list(verdict.again),
             note=verdict.note,
-            trouble=verdict.trouble,
+            failure=verdict.failure,
         )
 
     @property
     def good(self) -> bool:
         """Whether nothing is wrong and nothing is open."""
-        return not self.errors and not self.trouble
+        return not self.errors and not self.failure
 
     def cells(self) -> list[str]:
         """The row under COLUMNS."""
@@ -80,11 +80,11 @@ class Row(BaseModel):
 
 
 class Table(BaseModel):
-    """Classes by name; `jars`: what the class path of each side held; `left_out`: name to reason."""
+    """Classes by name; `jars`: what the class path of each variant held; `skipped`: name to reason."""
 
     jars: dict[str, str]
     classes: list[Row]
-    left_out: dict[str, str]
+    skipped: dict[str, str]
 
     @classmethod
     def read(cls, file: Path) -> Table:
@@ -92,11 +92,11 @@ class Table(BaseModel):
         try:
             return cls.model_validate_json(file.read_text(encoding="utf-8"))
         except ValidationError as e:
-            seen = f"{len(e.errors())} errors, the first: {e.errors()[0]['msg']}"
+            observed = f"{len(e.errors())} errors, the first: {e.errors()[0]['msg']}"
         except (OSError, UnicodeDecodeError) as e:
-            seen = str(e)
+            observed = str(e)
         do = "name an upstream.json that verify-stock wrote"
-        raise usage_error(f"{file} is no table of upstream's tests", seen=seen, do=do)
+        raise usage_error(f"{file} is no table of upstream's tests", observed=observed, do=do)
 
     def carried(self, jars: dict[str, str], names: Iterable[str]) -> list[Row]:
         """Rows of these classes that need not be run again: nothing was wrong with them, on the very same jars."""
@@ -107,7 +107,7 @@ class Table(BaseModel):
         """All classes in one sentence."""
         stock, patched = (sum(r.stock.passed for r in self.classes), sum(r.patched.passed for r in self.classes))
         known, wrong = sum(len(r.known) for r in self.classes), sum(len(r.errors) for r in self.classes)
-        open_ = sum(bool(r.trouble) for r in self.classes)
+        open_ = sum(bool(r.failure) for r in self.classes)
         said = f"{len(self.classes)} classes: {stock} tests pass on stock, {patched} on patched, "
         said += f"{sum(len(r.both) for r in self.classes)} fail on both, "
         said += f"{known} known difference(s), {wrong} unexplained"
@@ -121,14 +121,14 @@ class Table(BaseModel):
         """Writes upstream.md, upstream.json and junit.xml."""
         lines = [f"| {' | '.join(c.lower() for c in COLUMNS)} |", "| --- | ---: | ---: | ---: | ---: | --- |"]
         lines += [f"| {' | '.join(cell.replace('|', '/') for cell in r.cells())} |" for r in self.classes]
-        lines += ["", self.summary(), *(f"- not run: {name}: {why}" for name, why in self.left_out.items())]
+        lines += ["", self.summary(), *(f"- not run: {name}: {why}" for name, why in self.skipped.items())]
         write_aside(folder / "upstream.md", "\n".join(lines) + "\n")
         write_aside(folder / "upstream.json", json.dumps(self.data(), indent=2) + "\n")
         write_aside(folder / "junit.xml", self._junit())
 
     def _junit(self) -> str:
         """A test case a class: it passes if the class does on the patched jars what it does on the official ones."""
-        bad = {r.name: "\n".join(r.errors) or r.trouble for r in self.classes if not r.good}
+        bad = {r.name: "\n".join(r.errors) or r.failure for r in self.classes if not r.good}
         total = {"tests": str(len(self.classes)), "failures": str(len(bad)), "errors": "0", "skipped": "0"}
         suite = ElementTree.Element("testsuite", {"name": "upstream's tests", **total})
         for r in self.classes:

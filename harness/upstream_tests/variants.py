@@ -1,4 +1,4 @@
-"""A side of the comparison: a distribution's jars with upstream's tests, and what classes are known to do on them."""
+"""A variant of the comparison: a distribution's jars with upstream's tests, and their known outcomes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.upstream_tests.classes import Artifact
 from harness.upstream_tests.junit import Outcome, Run
 
 
-class Side:
+class Variant:
     """One distribution. Outcomes are kept in a folder named after what its jars and the tests' jars hold."""
 
     def __init__(self, name: str, distribution: Distribution, tests: Iterable[Artifact], store: Path) -> None:

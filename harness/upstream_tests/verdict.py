@@ -10,7 +10,7 @@ from harness.upstream_tests.junit import FAILED, PASSED, Outcome
 
 @dataclass(frozen=True)
 class Verdict:
-    """One class on both sides."""
+    """One class on both variants."""
 
     name: str
     stock: Outcome
@@ -22,23 +22,23 @@ class Verdict:
     again: tuple[str, ...] = ()  # passed on patched at the second attempt only
 
     @property
-    def trouble(self) -> str:
+    def failure(self) -> str:
         """Why there is no verdict; empty if there is one."""
-        if self.stock.trouble:
-            return f"stock: {self.stock.trouble}"
+        if self.stock.failure:
+            return f"stock: {self.stock.failure}"
         return ""
 
     @property
     def doubtful(self) -> bool:
         """Whether a second attempt may say something else: a busy machine breaks tests too."""
-        return bool(self.broken or self.stock.trouble or self.patched.trouble)
+        return bool(self.broken or self.stock.failure or self.patched.failure)
 
     @property
     def errors(self) -> list[str]:
         """What is wrong, a line each."""
         found = []
-        if self.patched.trouble and not self.stock.trouble:
-            found.append(f"{self.name}: on stock it ends, on patched: {self.patched.trouble}")
+        if self.patched.failure and not self.stock.failure:
+            found.append(f"{self.name}: on stock it ends, on patched: {self.patched.failure}")
         for test in self.broken:
             why = self.patched.messages.get(test) or "it is not run there"
             found.append(f"{self.name}.{test}: passes on stock, fails on patched: {why}")
@@ -53,29 +53,29 @@ class Verdict:
         parts += [f"{t}: known" for t in self.known]
         parts += [f"{t}: fails on both: {self.stock.messages.get(t, '')[:100]}" for t in self.both]
         parts += [f"{t}: passed at the second attempt" for t in self.again]
-        return "; ".join([*parts, self.trouble] if self.trouble else parts)
+        return "; ".join([*parts, self.failure] if self.failure else parts)
 
 
-def judge(
+def evaluate(
     name: str, stock: Outcome, patched: Outcome, differs: Mapping[str, str], again: Outcome | None = None
 ) -> Verdict:
-    """Compares the outcomes of one class; `again` is a second attempt on the patched side.
+    """Compares the outcomes of one class; `again` is a second attempt on the patched variant.
 
-    A test is broken when it passes on stock and is not seen to pass on patched. `differs`: `class.test` to reason.
+    A test is broken when it passes on stock and is not observed to pass on patched. `differs`: `class.test` to reason.
     """
-    if stock.trouble or patched.trouble:
+    if stock.failure or patched.failure:
         return Verdict(name, stock, patched)
     lost = [t for t, state in stock.tests.items() if state == PASSED and patched.tests.get(t, FAILED) != PASSED]
     listed = {key.removeprefix(f"{name}.") for key in differs if key.startswith(f"{name}.")}
     unlisted = [t for t in lost if t not in listed]
-    mended = [t for t in unlisted if again is not None and again.tests.get(t) == PASSED]
+    healed = [t for t in unlisted if again is not None and again.tests.get(t) == PASSED]
     return Verdict(
         name,
         stock,
         patched,
-        broken=tuple(t for t in unlisted if t not in mended),
+        broken=tuple(t for t in unlisted if t not in healed),
         known=tuple(t for t in lost if t in listed),
         stale=tuple(sorted(listed - set(lost))),
         both=tuple(t for t, state in stock.tests.items() if state == FAILED and patched.tests.get(t) == FAILED),
-        again=tuple(mended),
+        again=tuple(healed),
     )

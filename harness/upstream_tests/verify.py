@@ -1,4 +1,4 @@
-"""The comparison itself: classes in batches, both sides at once, trouble looked at class by class."""
+"""The comparison itself: classes in batches, both variants at once, failure looked at class by class."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from itertools import count
 
 from harness.common.progress import Progress
-from harness.common.task_group import Crew
+from harness.common.task_group import TaskGroup
 from harness.upstream_tests.classes import JarClasses, Selection
 from harness.upstream_tests.junit import FAILED, Outcome, Run
-from harness.upstream_tests.variants import Side
-from harness.upstream_tests.verdict import Verdict, judge
+from harness.upstream_tests.variants import Variant
+from harness.upstream_tests.verdict import Verdict, evaluate
 
 _BATCH = 30
 
@@ -35,7 +35,7 @@ def batches(names: Sequence[str], jars: JarClasses, selection: Selection) -> lis
 
 
 def verify(
-    stock: Side, patched: Side, wanted: Sequence[Batch], selection: Selection, progress: Progress, jobs: int = 1
+    stock: Variant, patched: Variant, wanted: Sequence[Batch], selection: Selection, progress: Progress, jobs: int = 1
 ) -> Generator[list[Verdict]]:
     """Runs what is not known yet, `jobs` batches at a time, and yields the verdicts of each batch as it is done; last
     those of classes that did not go well and had a second attempt, with nothing beside it.
@@ -44,9 +44,9 @@ def verify(
     """
     work = _Work(stock, patched, selection, progress)
     with work.running.threads(jobs) as pool:
-        told = (f"{number} of {len(wanted)}" for number in count(1))
+        reported = (f"{number} of {len(wanted)}" for number in count(1))
         doubtful = []
-        for done in as_completed([pool.submit(work.judge, batch, next(told)) for batch in wanted]):
+        for done in as_completed([pool.submit(work.evaluate, batch, next(reported)) for batch in wanted]):
             verdicts = done.result()
             doubtful += [v for v in verdicts if v.doubtful]
             yield [v for v in verdicts if not v.doubtful]
@@ -57,68 +57,72 @@ def verify(
 class _Work:
     """What one comparison does, and its JVMs. Its batches may be worked on in several threads."""
 
-    def __init__(self, stock: Side, patched: Side, selection: Selection, progress: Progress) -> None:
+    def __init__(self, stock: Variant, patched: Variant, selection: Selection, progress: Progress) -> None:
         self._stock, self._patched = stock, patched
         self._selection, self._progress = selection, progress
-        self.running = Crew(Run.end)
+        self.running = TaskGroup(Run.end)
         self._numbers = count(1)
 
-    def judge(self, batch: Batch, number: str) -> list[Verdict]:
+    def evaluate(self, batch: Batch, number: str) -> list[Verdict]:
         """Verdicts of the batch's classes."""
         what = batch.classes[0] if len(batch.classes) == 1 else f"{len(batch.classes)} classes"
-        sides = (self._stock, self._patched)
-        missing = {s: [n for n in batch.classes if s.known(n) is None] for s in sides}
+        variants = (self._stock, self._patched)
+        missing = {s: [n for n in batch.classes if s.known(n) is None] for s in variants}
         fresh: dict[tuple[str, str], Outcome] = {}
         if any(missing.values()):
             with self._progress.step(f"{number}: {what}"):
                 fresh = self._run(missing, batch.seconds)
-        return [self._judged(n, {s: s.known(n) or fresh[s.name, n] for s in sides}) for n in batch.classes]
+        return [self._evaluated(n, {s: s.known(n) or fresh[s.name, n] for s in variants}) for n in batch.classes]
 
     def again(self, first: Verdict) -> Verdict:
-        """The verdict after a second attempt: of a side that did not end well, else of the patched one."""
+        """The verdict after a second attempt: of a variant that did not end well, else of the patched one."""
         found = {self._stock: first.stock, self._patched: first.patched}
-        endless = [side for side, outcome in found.items() if outcome.trouble]
+        endless = [variant for variant, outcome in found.items() if outcome.failure]
         if endless:
-            why = f"no end on {' and '.join(side.name for side in endless)}"
-            return self._judged(first.name, found | self._alone(endless, first.name, why, keep=True))
+            why = f"no end on {' and '.join(variant.name for variant in endless)}"
+            return self._evaluated(first.name, found | self._alone(endless, first.name, why, keep=True))
         fresh = self._alone([self._patched], first.name, f"{len(first.broken)} test(s) failed", keep=False)
-        return self._judged(first.name, found, fresh[self._patched])
+        return self._evaluated(first.name, found, fresh[self._patched])
 
-    def _alone(self, sides: Sequence[Side], name: str, why: str, *, keep: bool) -> dict[Side, Outcome]:
+    def _alone(self, variants: Sequence[Variant], name: str, why: str, *, keep: bool) -> dict[Variant, Outcome]:
         with self._progress.step(f"{name} once more: {why}"):
-            found = self._run({side: [name] for side in sides}, self._selection.limit(name), keep=keep)
-        return {side: found[side.name, name] for side in sides}
+            found = self._run({variant: [name] for variant in variants}, self._selection.limit(name), keep=keep)
+        return {variant: found[variant.name, name] for variant in variants}
 
-    def _judged(self, name: str, found: Mapping[Side, Outcome], again: Outcome | None = None) -> Verdict:
-        return judge(name, found[self._stock], found[self._patched], self._selection.differs, again)
+    def _evaluated(self, name: str, found: Mapping[Variant, Outcome], again: Outcome | None = None) -> Verdict:
+        return evaluate(name, found[self._stock], found[self._patched], self._selection.differs, again)
 
     def _run(
-        self, wanted: Mapping[Side, list[str]], seconds: float, *, keep: bool = True
+        self, wanted: Mapping[Variant, list[str]], seconds: float, *, keep: bool = True
     ) -> dict[tuple[str, str], Outcome]:
-        """Outcomes by (side, class). A class of a batch that did not end well, or in which a test failed, gets a JVM of
-        its own: what others left in the one that it shared may be why.
+        """Outcomes by (variant, class). A class of a batch that did not end well, or in which a test failed, gets a JVM
+        of its own: what others left in the one that it shared may be why.
         """
         found = self._together(wanted, seconds)
-        for side, names in wanted.items():
+        for variant, names in wanted.items():
             for name in names:
-                first = found[side.name, name]
-                if len(names) > 1 and (first.trouble or first.count(FAILED)):
-                    found.update(self._together({side: [name]}, self._selection.limit(name)))
-                if keep and not found[side.name, name].trouble:
-                    side.keep(name, found[side.name, name])
+                first = found[variant.name, name]
+                if len(names) > 1 and (first.failure or first.count(FAILED)):
+                    found.update(self._together({variant: [name]}, self._selection.limit(name)))
+                if keep and not found[variant.name, name].failure:
+                    variant.keep(name, found[variant.name, name])
         return found
 
-    def _together(self, wanted: Mapping[Side, list[str]], seconds: float) -> dict[tuple[str, str], Outcome]:
+    def _together(self, wanted: Mapping[Variant, list[str]], seconds: float) -> dict[tuple[str, str], Outcome]:
         found: dict[tuple[str, str], Outcome] = {}
         with contextlib.ExitStack() as stack:
-            runs = [(side, stack.enter_context(self._started(side, names))) for side, names in wanted.items() if names]
-            for side, run in runs:
-                found.update({(side.name, name): outcome for name, outcome in run.outcomes(seconds).items()})
+            runs = [
+                (variant, stack.enter_context(self._started(variant, names)))
+                for variant, names in wanted.items()
+                if names
+            ]
+            for variant, run in runs:
+                found.update({(variant.name, name): outcome for name, outcome in run.outcomes(seconds).items()})
         return found
 
     @contextlib.contextmanager
-    def _started(self, side: Side, names: list[str]) -> Iterator[Run]:
-        with self.running.member(lambda: side.run(names, str(next(self._numbers)))) as run:
+    def _started(self, variant: Variant, names: list[str]) -> Iterator[Run]:
+        with self.running.member(lambda: variant.run(names, str(next(self._numbers)))) as run:
             try:
                 yield run
             finally:

@@ -23,7 +23,7 @@ _TMPFS = Path("/dev/shm")
 
 # A median lies between the least and the greatest of six with 97 % confidence, whatever the distribution.
 ENOUGH = 6
-# ns/op over stock: where nothing is asked for, and where two racks are.
+# ns/op over stock: where nothing is requested, and where two racks are.
 BOUNDS = {"off": 1.02, "on": 1.15, "waiting": 1.15}
 _KEY = tuple[str, int, str]
 
@@ -59,14 +59,14 @@ def run(stock: Path, patched: Path, out: Path, options: list[str], rounds: int) 
     """
     if rounds < 1:
         raise KpatchError(
-            "nothing to measure", f"{rounds} rounds are asked for", f"Ask for one, or {ENOUGH} for a verdict"
+            "nothing to measure", f"{rounds} rounds are requested", f"Ask for one, or {ENOUGH} for a verdict"
         )
     tests = [a.file for a in (*upstream.artifacts("test"), *upstream.artifacts("junit"), *upstream.artifacts("jmh"))]
     classes = out / "classes"
     shutil.rmtree(classes, ignore_errors=True)
     classes.mkdir(parents=True)
     sources = [*sorted(SOURCES.rglob("*.java")), junit.TESTS / "java/io/rackspan/cluster/LeaderFixture.java"]
-    # Newer compilers run annotation processors only when they are told to.
+    # Newer compilers run annotation processors only when they are reported to.
     processors = ["-proc:full"] if toolchain.javac_major() >= 21 else []
     command = [compiler.tools().javac, *processors, "--release", "17", "-nowarn"]
     command += ["-d", str(classes), "-cp", _join([*_jars(patched), *tests]), *map(str, sources)]
@@ -108,8 +108,10 @@ def parse(text: str) -> list[Cell]:
     found = []
     for row in json.loads(text):
         memory = row["secondaryMetrics"].get(_MEMORY, {"score": 0.0})
-        name, told = ".".join(row["benchmark"].split(".")[-2:]), row["params"]
-        cell = Cell(name, int(told["replicas"]), told["feature"], row["primaryMetric"]["score"], memory["score"])
+        name, reported = ".".join(row["benchmark"].split(".")[-2:]), row["params"]
+        cell = Cell(
+            name, int(reported["replicas"]), reported["feature"], row["primaryMetric"]["score"], memory["score"]
+        )
         found.append(cell)
     return found
 
@@ -150,7 +152,7 @@ def _row(cells: list[Cell], stock: list[Cell]) -> str:
 
 
 def verdict(ratios: Sequence[float], bound: float) -> str:
-    """Whether the median ratio is within its bound, as far as the rounds can tell."""
+    """Whether the median ratio is within its bound, as far as the rounds can report."""
     if len(ratios) < ENOUGH:
         return "not enough runs"
     if max(ratios) <= bound:

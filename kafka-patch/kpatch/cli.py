@@ -49,10 +49,10 @@ def _list(up: upstream.Upstream, _: argparse.Namespace) -> None:
 def _build(up: upstream.Upstream, args: argparse.Namespace) -> None:
     if args.work:
         tree, out = paths.WORK, paths.BUILD / "dev-classes"
-        compiler.compile_tree(tree, out, up, whole=False, progress=_say)
+        compiler.compile_tree(tree, out, up, complete=False, progress=_say)
     else:
         tree, out = args.out / "kafka-src", args.out / "kafka-classes"
-        _compile_whole(up, tree, out)
+        _compile_module(up, tree, out)
     folder = dist.assemble(up, "rackspan", args.out / ("dev" if args.work else "dist"), tree, out)
     if not args.work:
         dist.maven_artifact(up, folder, args.out / "maven")
@@ -60,7 +60,7 @@ def _build(up: upstream.Upstream, args: argparse.Namespace) -> None:
     print(folder)
 
 
-def _compile_whole(up: upstream.Upstream, tree: Path, out: Path) -> None:
+def _compile_module(up: upstream.Upstream, tree: Path, out: Path) -> None:
     """Patches and compiles all modules, unless the classes are there and made of the same."""
     mark, inputs = out / "made-of", compiler.inputs()
     if tree.is_dir() and mark.is_file() and mark.read_text() == inputs:
@@ -68,7 +68,7 @@ def _compile_whole(up: upstream.Upstream, tree: Path, out: Path) -> None:
     shutil.rmtree(tree, ignore_errors=True)
     worktree.build(tree, up, sources(up))
     _say(f"sources: {len(up.modules)} modules, {len(series.read_series(paths.PATCHES))} patch(es) applied")
-    compiler.compile_tree(tree, out, up, whole=True, progress=_say)
+    compiler.compile_tree(tree, out, up, complete=True, progress=_say)
     mark.write_text(inputs)
 
 

@@ -1,4 +1,4 @@
-"""Compiles the patched modules: whole for a distribution, only what is touched while developing."""
+"""Compiles the patched modules: complete for a distribution, only what is touched while developing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def tools() -> Tools:
 
 
 def inputs() -> str:
-    """What the classes of a whole build are made of, as a digest: sources, patches, libraries, compilers, and how."""
+    """The digest of what a complete build's classes are made of: sources, patches, libraries, compilers, and how."""
     found = hashlib.sha256((paths.KAFKA_PATCH / "upstream.toml").read_bytes())
     for role in ("sources", "runtime", "scalac"):
         found.update("".join(f"{role} {a.file.name} {a.sha256}\n" for a in upstream.artifacts(role)).encode())
@@ -64,12 +64,12 @@ def touched(tree: Path) -> set[str]:
 
 
 def compile_tree(
-    tree: Path, out: Path, up: upstream.Upstream, *, whole: bool, progress: Progress, own: bool = True
+    tree: Path, out: Path, up: upstream.Upstream, *, complete: bool, progress: Progress, own: bool = True
 ) -> None:
     """Compiles a source tree into `out/<artifact>/`.
 
-    `whole`: every source of every module; else only files that differ from the base (and our own classes), against the
-    official classes. Fails on the first compiler error with the compiler's own text.
+    `complete`: every source of every module; else only files that differ from the base (and our own classes), against
+    the official classes. Fails on the first compiler error with the compiler's own text.
     """
     tool = tools()
     official = upstream.runtime()
@@ -79,7 +79,7 @@ def compile_tree(
     for module in up.modules:
         sources = sorted(p for p in (tree / module.artifact).rglob("*") if p.suffix in (".java", ".scala"))
         sources = [p for p in sources if p.relative_to(tree / module.artifact).as_posix() not in module.skip]
-        if not whole:
+        if not complete:
             sources = [p for p in sources if p.relative_to(tree).as_posix() in changed]
         ours = sorted(module.own.rglob("*.java")) if own else []
         target = out / module.artifact
@@ -135,5 +135,5 @@ def _run(what: str, command: list[str], options: list[object], sources: list[Pat
         [*command, *map(str, options), *map(str, sources)], capture_output=True, text=True, check=False
     )
     if done.returncode:
-        seen = (done.stderr + done.stdout).strip()
-        raise KpatchError(f"{what} does not compile", seen[-6000:], "Correct the sources in the work tree")
+        observed = (done.stderr + done.stdout).strip()
+        raise KpatchError(f"{what} does not compile", observed[-6000:], "Correct the sources in the work tree")

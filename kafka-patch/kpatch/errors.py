@@ -2,8 +2,8 @@
 
 
 class KpatchError(Exception):
-    """Something failed: says what, what was seen, and what to do; `kpatch` prints it and exits 1."""
+    """Something failed: says what, what was observed, and what to do; `kpatch` prints it and exits 1."""
 
-    def __init__(self, what: str, seen: str, todo: str) -> None:
-        super().__init__(f"{what}: {seen}. {todo}")
-        self.what, self.seen, self.todo = what, seen, todo
+    def __init__(self, what: str, observed: str, todo: str) -> None:
+        super().__init__(f"{what}: {observed}. {todo}")
+        self.what, self.observed, self.todo = what, observed, todo

@@ -30,6 +30,6 @@ def git(where: Path, *args: str, stdin: bytes | None = None, env: dict[str, str]
     full |= env or {}
     done = subprocess.run(["git", *args], cwd=where, env=full, input=stdin, capture_output=True, check=False)
     if done.returncode and ok:
-        seen = done.stderr.decode(errors="replace").strip() or done.stdout.decode(errors="replace").strip()
-        raise KpatchError(f"git {args[0]} failed in {where.name}", seen, "Nothing was changed outside that folder")
+        observed = done.stderr.decode(errors="replace").strip() or done.stdout.decode(errors="replace").strip()
+        raise KpatchError(f"git {args[0]} failed in {where.name}", observed, "Nothing was changed outside that folder")
     return done.stdout.decode(errors="surrogateescape")

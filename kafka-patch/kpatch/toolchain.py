@@ -37,13 +37,13 @@ def javac_major() -> int:
 def compare(
     up: upstream.Upstream, sources: dict[str, Path], out: Path, only: list[str], say: compiler.Progress
 ) -> list[Comparison]:
-    """Compiles the unpatched modules whole and compares every class with the official one, byte for byte."""
+    """Compiles the unpatched modules complete and compares every class with the official one, byte for byte."""
     wanted = upstream.Upstream(
         up.name, up.version, up.scala, up.build, tuple(m for m in up.modules if not only or m.artifact in only)
     )
     shutil.rmtree(out, ignore_errors=True)
     worktree.import_base(out / "src", wanted, sources)
-    compiler.compile_tree(out / "src", out / "classes", wanted, whole=True, progress=say, own=False)
+    compiler.compile_tree(out / "src", out / "classes", wanted, complete=True, progress=say, own=False)
     return [_compare(m, out) for m in wanted.modules]
 
 

@@ -43,20 +43,20 @@ def import_base(where: Path, up: upstream.Upstream, sources: dict[str, Path]) ->
 def apply_patch(where: Path, patch: series.Patch, text: str) -> None:
     """Applies one patch and commits it. Strict: every blob before and after must be the one that the patch names."""
     for f in patch.files:
-        seen = git(where, "rev-parse", "-q", "--verify", f"HEAD:{f.path}", ok=False).strip() or "0" * 40
-        if seen != f.old_blob:
+        observed = git(where, "rev-parse", "-q", "--verify", f"HEAD:{f.path}", ok=False).strip() or "0" * 40
+        if observed != f.old_blob:
             raise KpatchError(
                 f"stale patch {patch.name}",
-                f"{f.path} is blob {seen[:12]}, the patch was made against {f.old_blob[:12]}",
+                f"{f.path} is blob {observed[:12]}, the patch was made against {f.old_blob[:12]}",
                 "Apply it by hand in the work tree, commit, then run: gradle rebuildPatches",
             )
     git(where, "apply", "--index", "--unidiff-zero", "--whitespace=nowarn", stdin=text.encode())
     for f in patch.files:
-        seen = git(where, "rev-parse", "-q", "--verify", f":{f.path}", ok=False).strip() or "0" * 40
-        if seen != f.new_blob:
+        observed = git(where, "rev-parse", "-q", "--verify", f":{f.path}", ok=False).strip() or "0" * 40
+        if observed != f.new_blob:
             raise KpatchError(
                 f"fuzzy patch {patch.name}",
-                f"{f.path} became blob {seen[:12]}, the patch promises {f.new_blob[:12]}",
+                f"{f.path} became blob {observed[:12]}, the patch promises {f.new_blob[:12]}",
                 "Run: gradle rebuildPatches in a work tree that holds the change you mean",
             )
     git(where, "commit", "-q", "--no-verify", "-F", "-", stdin=f"{patch.subject}\n\n{patch.body}".encode())

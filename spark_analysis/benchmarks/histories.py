@@ -56,7 +56,7 @@ def _chunks(rows: int) -> Iterator[np.ndarray[Any, np.dtype[np.int64]]]:
 
 def _acks(producer: str, i: Any, offset: Any, result: str) -> dict[str, Any]:
     due = START + i * STEP
-    cause = "" if result == "OK" else "one rack is in sync and two are asked for"
+    cause = "" if result == "OK" else "one rack is in sync and two are requested"
     return {
         "producer": producer,
         "seq": i,
@@ -112,8 +112,8 @@ def _write(folder: Path, table: str, name: str, columns: dict[str, Any]) -> None
         pa.array(c, type_) if isinstance(c := columns[field], np.ndarray) else pa.repeat(pa.scalar(c, type_), rows)
         for field, type_ in fields
     ]
-    whole = pa.Table.from_arrays(arrays, names=[field for field, _ in fields])
-    pq.write_table(whole, folder / table / f"{name}.parquet", compression="zstd")
+    complete = pa.Table.from_arrays(arrays, names=[field for field, _ in fields])
+    pq.write_table(complete, folder / table / f"{name}.parquet", compression="zstd")
 
 
 def _notes(folder: Path, records: int, seed: int) -> None:

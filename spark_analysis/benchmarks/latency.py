@@ -50,9 +50,9 @@ def make(path: Path, records: int, *, counted: bool = False, seed: int = 1) -> P
         took = latencies(each, FACTOR if mode["role"] == "baseline" else 1.0, seed + block)
         data = {"block": block, "pair": pair, "mode": mode["label"], "role": mode["role"], "producer": mode["name"]}
         for state, at in (("begin", begin), ("end", begin + each * STEP_NS)):
-            told = {**data, "part": "quiet", **({"void": []} if state == "end" else {})}
+            reported = {**data, "part": "quiet", **({"invalid": []} if state == "end" else {})}
             moment = {"t_ns": at, "mono_ns": at - START_NS}
-            events.append({**moment, "kind": "phase", "name": "block", "state": state, "data": told})
+            events.append({**moment, "kind": "phase", "name": "block", "state": state, "data": reported})
         table, rows = (histograms.TABLE, _counts(took, block, mode)) if counted else ("acks", _acks(took, begin, mode))
         pq.write_table(rows, path / table / f"{mode['name']}-{block:04d}.parquet")
     (path / "events.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events))
@@ -119,9 +119,16 @@ def _manifest(name: str) -> dict[str, Any]:
         "limits": {"send_lag_p99_ms": 10.0, "cpu_busy": 0.9, "steal": 0.05, "rtt_off": 0.1},
     }
     spec = {"workload": workload, "broker_racks": {"1": "a"}, "rtt_ms": {}, "backend": "local"}
-    told: dict[str, Any] = {"run_id": name, "name": name, "kind": "bench", "state": "finished", "spec": spec, "seed": 1}
+    reported: dict[str, Any] = {
+        "run_id": name,
+        "name": name,
+        "kind": "bench",
+        "state": "finished",
+        "spec": spec,
+        "seed": 1,
+    }
     times = {"schema_version": schemas.version(), "started_ns": START_NS, "ended_ns": 0, "failure": ""}
-    return {**told, **times, "clock": {}, "versions": {}, "patches": [], "host": {}}
+    return {**reported, **times, "clock": {}, "versions": {}, "patches": [], "host": {}}
 
 
 def peak_mb(java_pid: int) -> float:
@@ -146,7 +153,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         for records in (int(r) for r in options.records):
             folder = read_folder(make(base / f"made-{records}", records, counted=options.counts))
-            # One session for all, as for the largest: a small one would be told not to compile its queries.
+            # One session for all, as for the largest: a small one would be reported not to compile its queries.
             spark = session(options.master, int(max(options.records) * BYTES_A_RECORD))
             spark.range(1).count()
             begin = time.monotonic()

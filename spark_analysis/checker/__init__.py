@@ -1,1 +1,1 @@
-"""The checker: what became of every acknowledged record, judged from clients, replicas' logs and the metadata log."""
+"""The checker: the fate of every acknowledged record, from clients, replicas' logs and the metadata log."""

@@ -33,7 +33,7 @@ KINDS = (
     Kind("unknown-epoch", "", "a record's leader epoch that the metadata log never gave to a leader"),
     Kind("ack-under-racks", "", "sent and acknowledged while the in-sync replicas spanned too few racks"),
     Kind("ack-under-replicas", "", "sent and acknowledged while there were too few in-sync replicas"),
-    Kind("watermark-went-back", "", "a high watermark smaller than one seen before at the same or an older epoch"),
+    Kind("watermark-went-back", "", "a high watermark smaller than one observed before at the same or an older epoch"),
     Kind("nonmonotonic-poll", "nonmonotonic-poll", "a consumer was given an offset again, or an older one"),
     Kind("poll-skip", "poll-skip", "a consumer was led past a record that is in the log"),
     Kind("vanished-read", "lost-write", "a consumer was given a record that the log does not have at that offset"),

@@ -1,4 +1,4 @@
-"""All rules on one history, and the verdict with each anomaly's whole history."""
+"""All rules on one history, and the verdict with each anomaly's complete history."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from spark_analysis.checker.history import PLACE, RECORD, History, faults
 from spark_analysis.session import SMALL_BYTES
 
 OK, ANOMALIES, UNKNOWN = "ok", "anomalies", "unknown"
-SLOT_NS = 1_000_000  # silences are told in ms: shorter ones are none
-SHOWN = 20  # anomalies of one kind whose whole history is told
+SLOT_NS = 1_000_000  # silences are reported in ms: shorter ones are none
+SHOWN = 20  # anomalies of one kind whose complete history is reported
 
 _RULES = (
     writes.lost,
@@ -46,7 +46,7 @@ class Verdict:
     """What the checker found in one run.
 
     `counts` by kind of anomaly, `allowed` the same for what a client's settings permit; `unread` says what could not be
-    judged: with it and no anomaly the verdict is unknown.
+    evaluated: with it and no anomaly the verdict is unknown.
     """
 
     run: str
@@ -78,7 +78,7 @@ def frames(history: History, min_racks: int | None = None) -> Iterator[DataFrame
 
 
 def check(history: History, min_racks: int | None = None) -> Verdict:
-    """Judges one run. `min_racks` judges by another span than the topics asked for."""
+    """Evaluates one run. `min_racks` evaluates by another span than the topics requested."""
     history = cached(history)
     counts: dict[str, int] = {}
     allowed: dict[str, int] = {}
@@ -93,7 +93,7 @@ def check(history: History, min_racks: int | None = None) -> Verdict:
                     shown += [found.asDict() for found in first.limit(SHOWN).collect()]
         shown.sort(key=lambda found: NAMES.index(found["anomaly"]))
         sums = (totals(history), unread(history))
-        return Verdict(history.id, int(history.manifest["seed"]), counts, allowed, *sums, told(history, shown))
+        return Verdict(history.id, int(history.manifest["seed"]), counts, allowed, *sums, reported(history, shown))
     finally:
         history.spark.catalog.clearCache()
 
@@ -114,7 +114,7 @@ def cached(history: History) -> History:
 
 
 def totals(history: History) -> dict[str, int]:
-    """How much was judged, and the longest time without an acknowledgement, in ms."""
+    """How much was evaluated, and the longest time without an acknowledgement, in ms."""
     ok = F.col("result") == "OK"
     refused = F.col("result").isin(*writes.REFUSED)
     row = history.acks.agg(
@@ -144,7 +144,7 @@ def totals(history: History) -> dict[str, int]:
 
 
 def unread(history: History) -> list[str]:
-    """What was not read and so not judged."""
+    """What was not read and so not evaluated."""
     missing = []
     noted = {(e["name"], e["data"].get("complete", True)) for e in history.events if e["kind"] == "note"}
     if ("partitions-read", True) not in noted:
@@ -161,7 +161,7 @@ def unread(history: History) -> list[str]:
     return missing
 
 
-def told(history: History, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def reported(history: History, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Each anomaly with all that is known of its record and of its place in the log."""
     if not found:
         return []

@@ -1,4 +1,4 @@
-"""A run folder as the tables that the checker judges. Reading happens here and nowhere else in the checker."""
+"""A run folder as the tables that the checker evaluates. Reading happens here and nowhere else in the checker."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class History:
     def fates(self) -> DataFrame:
         """What was sent beside where it is: `result` is null for what nobody sent, `at.offset` for what is nowhere.
 
-        `here` tells whether a record is where its acknowledgement says. One row per record and place.
+        `here` reports whether a record is where its acknowledgement says. One row per record and place.
         """
         there = self.places.select(*RECORD, F.struct(*PLACE, "offset", "due_ns").alias("at"))
         here = (F.col("at.topic") == F.col("topic")) & (F.col("at.partition") == F.col("partition"))
@@ -114,7 +114,8 @@ class History:
 
     @cached_property
     def scattered(self) -> DataFrame:
-        """Records that are at several places, or not where their acknowledgement says: what was told, and all places.
+        """Records that are at several places, or not where their acknowledgement says: what was reported, and all
+        places.
 
         `right` of the places `found` are as acknowledged.
         """
@@ -122,17 +123,17 @@ class History:
         amiss = (F.col("result") == "OK") & (F.col("offset") >= 0) & ~F.col("here")
         few = ours.groupBy(*RECORD).agg(F.count("*").alias("n"), F.count_if(amiss).alias("amiss"))
         few = few.where("n > 1 OR amiss > 0").select(*RECORD)
-        told = [F.any_value(name).alias(name) for name in ("result", "once", *PLACE, "offset")]
+        reported = [F.any_value(name).alias(name) for name in ("result", "once", *PLACE, "offset")]
         place = F.struct("at.topic", "at.partition", "at.offset")
         return (
             ours.join(few, RECORD, "left_semi")
             .groupBy(*RECORD)
-            .agg(*told, F.count_if("here").alias("right"), F.sort_array(F.collect_set(place)).alias("found"))
+            .agg(*reported, F.count_if("here").alias("right"), F.sort_array(F.collect_set(place)).alias("found"))
         )
 
     @cached_property
     def steps(self) -> DataFrame:
-        """Where a replica's log does not simply go on: the offset before, the one after, the highest epoch before."""
+        """Where a replica's log does not simply continue: the offset before, the one after, highest epoch before."""
         along = Window.partitionBy("node", *PLACE).orderBy("offset")
         ends = F.broadcast(self.expected.select("node", *PLACE, "end_offset"))
         log = self.replicas.select("node", *PLACE, "offset", "leader_epoch", *RECORD).withColumns(
@@ -200,7 +201,7 @@ def require_replicas(history: History) -> None:
     if history.expected.isEmpty():
         raise AnalysisError(
             f"{history.path} cannot be checked",
-            seen="no replica's log was read back: " + json.dumps(sorted({e["name"] for e in history.events}))[:200],
+            observed="no replica's log was read back: " + json.dumps(sorted({e["name"] for e in history.events}))[:200],
             do="make the run with `rackspan soak`, or a scenario that reads every replica at its end",
             code=3,
         )

@@ -14,14 +14,14 @@ _OFFSET = [*PLACE, "offset"]
 def divergent(history: History) -> DataFrame:
     """An offset that not every replica has, or has with the same bytes and epoch."""
     wanted = history.expected.groupBy(*PLACE).agg(F.count("*").alias("wanted"), nodes_sum().alias("right"))
-    seen = history.spots.groupBy(*_OFFSET).agg(
+    observed = history.spots.groupBy(*_OFFSET).agg(
         F.sum("copies").alias("copies"),
         F.sum("holders").alias("holders"),
         (F.count("*") + F.count_if(~F.col("same"))).alias("contents"),
         F.max("producer").alias("producer"),
         F.max("seq").alias("seq"),
     )
-    odd = seen.join(F.broadcast(wanted), PLACE, "inner")
+    odd = observed.join(F.broadcast(wanted), PLACE, "inner")
     others = (F.col("copies") == F.col("wanted")) & (F.col("holders") != F.col("right"))
     odd = odd.where((F.col("copies") < F.col("wanted")) | others | (F.col("contents") > 1))
     return anomaly(

@@ -21,7 +21,7 @@ def text(verdict: Verdict) -> str:
         f"  {name}: {number}, allowed by the producer's settings or by stock Kafka"
         for name, number in verdict.allowed.items()
     ]
-    lines += [f"  not judged: {what}" for what in verdict.unread]
+    lines += [f"  not evaluated: {what}" for what in verdict.unread]
     for found in _first(verdict.anomalies, 1):
         lines.append(f"  {found['anomaly']} {place(found)}: {found['detail']}")
         lines += [f"    {at(line['t_ns'])} {line['what']}" for line in found["history"]]
@@ -53,10 +53,10 @@ def place(found: dict[str, Any]) -> str:
 
 def _first(anomalies: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
     """The first few of each kind."""
-    seen: Counter[str] = Counter()
+    observed: Counter[str] = Counter()
     kept = []
     for found in anomalies:
-        seen[found["anomaly"]] += 1
-        if seen[found["anomaly"]] <= most:
+        observed[found["anomaly"]] += 1
+        if observed[found["anomaly"]] <= most:
             kept.append(found)
     return kept

@@ -1,4 +1,4 @@
-"""What consumers saw while the run went on."""
+"""What consumers saw while the run continued."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def skipped(history: History) -> DataFrame:
     steps = steps.select("consumer", *PLACE, "before", F.col("offset").alias("after"))
     passed = history.places.drop("due_ns").join(F.broadcast(steps), PLACE, "inner")
     passed = passed.where((F.col("offset") > F.col("before")) & (F.col("offset") < F.col("after"))).distinct()
-    told = (F.col("consumer"), " went from offset ", F.col("before"), " to ", F.col("after"))
-    return anomaly(passed, "poll-skip", *told)
+    reported = (F.col("consumer"), " went from offset ", F.col("before"), " to ", F.col("after"))
+    return anomaly(passed, "poll-skip", *reported)
 
 
 def vanished(history: History) -> DataFrame:
@@ -34,20 +34,21 @@ def vanished(history: History) -> DataFrame:
 
 
 def watermarks(history: History) -> DataFrame:
-    """A high watermark below one that was seen before, told by a leader of the same or a later epoch.
+    """A high watermark below one that was observed before, reported by a leader of the same or a later epoch.
 
-    An older leader that has not heard of its successor may well know less; that is no fault. A new one is to tell none
-    until it is beyond where its epoch begins (KIP-207), but stock looks twice and may tell what it saw first: allowed.
+    An older leader that has not heard of its successor may well know less; that is no fault. A new one is to report
+    none until it is beyond where its epoch begins (KIP-207), but stock looks twice and may report what it saw first:
+    allowed.
     """
     along = Window.partitionBy("observer", *PLACE).orderBy("number").rowsBetween(Window.unboundedPreceding, -1)
-    seen = history.watermarks.withColumn("best", F.max(F.struct("high_watermark", "leader_epoch")).over(along))
-    back = seen.where(
+    observed = history.watermarks.withColumn("best", F.max(F.struct("high_watermark", "leader_epoch")).over(along))
+    back = observed.where(
         (F.col("high_watermark") < F.col("best.high_watermark")) & (F.col("leader_epoch") >= F.col("best.leader_epoch"))
     )
     begins = history.spots.groupBy(*PLACE, F.col("leader_epoch").alias("of")).agg(F.min("offset").alias("begin"))
     begin = F.min(F.when(F.col("of") >= F.col("leader_epoch"), F.col("begin")))
-    told = ["observer", "number", *PLACE, "high_watermark", "leader_epoch", "best"]
-    back = back.join(begins, PLACE, "left").groupBy(*told).agg(begin.alias("begin"))
+    reported = ["observer", "number", *PLACE, "high_watermark", "leader_epoch", "best"]
+    back = back.join(begins, PLACE, "left").groupBy(*reported).agg(begin.alias("begin"))
     new = F.col("leader_epoch") > F.col("best.leader_epoch")
     allowed = new & F.coalesce(F.col("high_watermark") < F.col("begin"), F.lit(False))
     back = back.withColumn("offset", F.col("high_watermark"))

@@ -35,9 +35,9 @@ def _acknowledged_within(history: History, bad: DataFrame) -> DataFrame:
         .groupBy(*PLACE, "island")
         .agg(F.min("t_ns").alias("begin"), F.max("until_ns").alias("end"), F.max_by("isr", "t_ns").alias("isr"))
     )
-    told = history.sent.where((F.col("result") == "OK") & F.col("waits"))
+    reported = history.sent.where((F.col("result") == "OK") & F.col("waits"))
     within = (F.col("sent_ns") > F.col("begin") + SLACK_NS) & (F.col("done_ns") < F.col("end") - SLACK_NS)
-    return told.join(F.broadcast(joined), PLACE, "inner").where(within)
+    return reported.join(F.broadcast(joined), PLACE, "inner").where(within)
 
 
 def under_racks(history: History, min_racks: int | None = None) -> DataFrame:
@@ -59,15 +59,15 @@ def epochs(history: History) -> DataFrame:
     before = Window.partitionBy(*PLACE).orderBy("metadata_offset").rowsBetween(Window.unboundedPreceding, -1)
     log = history.partitions.withColumn("highest", F.max("leader_epoch").over(before))
     back = log.where(F.col("leader_epoch") < F.col("highest"))
-    told = ("epoch ", F.col("leader_epoch"), " behind ", F.col("highest"), " at offset ", F.col("metadata_offset"))
-    return anomaly(back, "epoch-went-back", *told, " of the metadata log", producer=None)
+    reported = ("epoch ", F.col("leader_epoch"), " behind ", F.col("highest"), " at offset ", F.col("metadata_offset"))
+    return anomaly(back, "epoch-went-back", *reported, " of the metadata log", producer=None)
 
 
 def unknown_epochs(history: History) -> DataFrame:
     """Records of an epoch in which nobody led, as far as the metadata log goes."""
     known = history.partitions.select(*PLACE, "leader_epoch").distinct()
-    judged = known.select(*PLACE).distinct()
-    log = history.spots.join(F.broadcast(judged), PLACE, "left_semi")
+    evaluated = known.select(*PLACE).distinct()
+    log = history.spots.join(F.broadcast(evaluated), PLACE, "left_semi")
     stray = log.join(F.broadcast(known), [*PLACE, "leader_epoch"], "left_anti")
     stray = stray.select(*PLACE, "offset", "leader_epoch", "producer", "seq").distinct()
     return anomaly(stray, "unknown-epoch", "epoch ", F.col("leader_epoch"))

@@ -1,4 +1,4 @@
-"""What producers were told against what is in the logs: lost, refused but there, duplicated, moved, reordered."""
+"""What producers were reported against what is in the logs: lost, refused but there, duplicated, moved, reordered."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def lost(history: History) -> DataFrame:
 def aborted(history: History) -> DataFrame:
     """Refused before it could be appended, by a producer that tries once only, and there all the same."""
     there = history.fates.where(F.col("final") & F.col("result").isin(*REFUSED) & F.col("at").isNotNull())
-    return anomaly(there, "aborted-write", "its producer was told ", F.col("result"))
+    return anomaly(there, "aborted-write", "its producer was reported ", F.col("result"))
 
 
 def moved(history: History) -> DataFrame:
     """Acknowledged for a place where it is not, though it is elsewhere."""
-    told = history.scattered.where((F.col("result") == "OK") & (F.col("offset") >= 0) & (F.col("right") == 0))
-    return anomaly(told, "inconsistent-offsets", "it is at ", F.to_json("found"))
+    reported = history.scattered.where((F.col("result") == "OK") & (F.col("offset") >= 0) & (F.col("right") == 0))
+    return anomaly(reported, "inconsistent-offsets", "it is at ", F.to_json("found"))
 
 
 def duplicated(history: History) -> DataFrame:
@@ -43,7 +43,7 @@ def duplicated(history: History) -> DataFrame:
 
 
 def reordered(history: History) -> DataFrame:
-    """Behind a later record of its producer in the same partition; first places count, duplicates are told apart.
+    """Behind a later record of its producer in the same partition; first places count, duplicates are distinguished.
 
     Allowed to a producer without idempotence for what it repeats, and for what it gave up on: requests of a connection
     that it closed are still read by the broker, while those of its next connection are.
@@ -61,13 +61,13 @@ def reordered(history: History) -> DataFrame:
 def realtime(history: History) -> DataFrame:
     """Sent after another of the partition was acknowledged, and yet at a smaller offset; of records that are there."""
     shift = F.col("due_mono_ns") - F.col("due_ns")  # the clients' shared monotonic clock: epochs may be set meanwhile
-    told = history.fates.where((F.col("result") == "OK") & F.col("here"))
-    told = told.select(
+    reported = history.fates.where((F.col("result") == "OK") & F.col("here"))
+    reported = reported.select(
         *RECORD, *PLACE, "offset", (F.col("sent_ns") + shift).alias("at"), (F.col("done_ns") + shift).alias("by")
     )
     # From the log's end: a frame that grows is one pass, one that shrinks is summed up anew for each row.
     behind = Window.partitionBy(*PLACE).orderBy(F.desc("offset")).rowsBetween(Window.unboundedPreceding, -1)
-    early = told.withColumn("earliest", F.min("by").over(behind)).where(F.col("earliest") < F.col("at"))
+    early = reported.withColumn("earliest", F.min("by").over(behind)).where(F.col("earliest") < F.col("at"))
     late = ((F.col("at") - F.col("earliest")) / 1e6).cast("decimal(20,3)")
     return anomaly(early, "realtime-order", "a record behind it had been acknowledged ", late, " ms before it was sent")
 
@@ -85,5 +85,5 @@ def corrupt(history: History) -> DataFrame:
     due, meant = F.col("due_ns"), F.col("partition")
     wrong = (F.col("at.due_ns") != due) | ((meant >= 0) & (meant != F.col("at.partition")))
     found = history.fates.where(wrong).select(*RECORD, due.alias("want"), meant.alias("meant"), "at.*")
-    told = F.concat(F.lit("due "), due, F.lit(", sent as due "), F.col("want"), F.lit(" to partition "))
-    return anomaly(found, "corrupt-value", told, F.col("meant"))
+    reported = F.concat(F.lit("due "), due, F.lit(", sent as due "), F.col("want"), F.lit(" to partition "))
+    return anomaly(found, "corrupt-value", reported, F.col("meant"))

@@ -33,12 +33,12 @@ _HOME = Path(__file__).parents[1]
 
 def code_version() -> str:
     """Of the programs that derive the tables, and of what they run on."""
-    whole = hashlib.sha256(f"{pyspark.__version__} {schemas.version()}\n".encode())
+    complete = hashlib.sha256(f"{pyspark.__version__} {schemas.version()}\n".encode())
     for file in sorted(_HOME.rglob("*.py")):
         where = file.relative_to(_HOME)
         if where.parts[0] not in _OUTSIDE:
-            whole.update(f"{where} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
-    return whole.hexdigest()
+            complete.update(f"{where} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return complete.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -52,29 +52,29 @@ class Entry:
 class Cache:
     """Entries below one folder, one a run."""
 
-    def __init__(self, root: Path, tell: Callable[[str], None], version: str | None = None) -> None:
-        self._root, self._tell, self._version = root, tell, version or code_version()
+    def __init__(self, root: Path, report: Callable[[str], None], version: str | None = None) -> None:
+        self._root, self._report_step, self._version = root, report, version or code_version()
 
     def key(self, folder: Folder) -> str:
         """Equal only for equal contents of the folder, derived by equal programs."""
         return hashlib.sha256(f"{folder.id} {self._version} {folder.digest()}".encode()).hexdigest()
 
     def find(self, folder: Folder) -> Entry | None:
-        """What was derived before; None if nothing was, or if it is damaged, which is told."""
+        """What was derived before; None if nothing was, or if it is damaged, which is reported."""
         where, key = self._place(folder), self.key(folder)
         if not where.exists():
             return None
         try:
-            told = json.loads((where / "entry.json").read_text(encoding="utf-8"))
-            if told["key"] != key:
+            reported = json.loads((where / "entry.json").read_text(encoding="utf-8"))
+            if reported["key"] != key:
                 return None
-            wrong = [name for name, digest in told["files"].items() if _digest(where / name) != digest]
+            wrong = [name for name, digest in reported["files"].items() if _digest(where / name) != digest]
             if not wrong:
                 return _entry(where)
-            seen = f"{wrong[0]} is not what was written"
+            observed = f"{wrong[0]} is not what was written"
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as e:
-            seen = f"{type(e).__name__}: {e}"
-        self._tell(f"what was kept of {folder.id} is damaged ({seen}): computed again")
+            observed = f"{type(e).__name__}: {e}"
+        self._report_step(f"what was kept of {folder.id} is damaged ({observed}): computed again")
         return None
 
     def keep(self, folder: Folder, part: dict[str, Any], tables: Mapping[str, DataFrame | pa.Table]) -> Entry:
@@ -87,8 +87,8 @@ class Cache:
         for name, frame in tables.items():
             _write(frame, aside / "tables" / name)
         files = {str(f.relative_to(aside)): _digest(f) for f in _kept(aside)}
-        told = {"key": self.key(folder), "run": folder.id, "files": files}
-        (aside / "entry.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
+        reported = {"key": self.key(folder), "run": folder.id, "files": files}
+        (aside / "entry.json").write_text(json.dumps(reported, indent=1), encoding="utf-8")
         with _alone(self._root):
             if where.exists():
                 old = where.with_name(f".{where.name}.{os.getpid()}.old")

@@ -14,9 +14,10 @@ import pyarrow.parquet as pq
 
 from spark_analysis.errors import AnalysisError
 from spark_analysis.input import schemas
+from spark_analysis.input.older_versions import upgraded
 
 NEEDED = ("acks", "reads", "metrics", "fetches")
-# Folders of before these tables have none; one without them is whole.
+# Folders of before these tables have none; one without them is complete.
 OPTIONAL = ("histograms", "polls")
 # Threads of one process may write their events in another order than they looked at the clock.
 CLOCK_TOLERANCE_NS = 1_000_000_000
@@ -43,13 +44,13 @@ class Folder:
 
     def digest(self) -> str:
         """Of everything in the folder that the report reads: equal only for equal contents."""
-        layout, whole = schemas.contract()["layout"], hashlib.sha256()
+        layout, complete = schemas.contract()["layout"], hashlib.sha256()
         files = [self.path / layout["manifest"], self.path / layout["events"]]
         for file in [*files, *(file for name in self.rows for file in parts(self.path, name))]:
             with file.open("rb") as data:
                 found = hashlib.file_digest(data, "sha256").hexdigest()
-            whole.update(f"{file.relative_to(self.path)} {found}\n".encode())
-        return whole.hexdigest()
+            complete.update(f"{file.relative_to(self.path)} {found}\n".encode())
+        return complete.hexdigest()
 
 
 def read_folder(path: Path) -> Folder:
@@ -57,6 +58,7 @@ def read_folder(path: Path) -> Folder:
     layout = schemas.contract()["layout"]
     manifest = schemas.check_manifest(path, _json(path / layout["manifest"]))
     events = schemas.check_events(path, _lines(path / layout["events"]))
+    events = upgraded(events, manifest["schema_version"])
     _check_clock(path, manifest, events)
     tables = [*NEEDED, *(name for name in OPTIONAL if (path / name).is_dir())]
     return Folder(path, manifest, events, {name: check_table(path, name) for name in tables})
@@ -85,8 +87,8 @@ def check_table(path: Path, name: str) -> int:
     """Number of rows of a table. Raises AnalysisError for a missing folder, a file cut short, or other columns."""
     if not (path / name).is_dir():
         raise AnalysisError(
-            f"{path} is not a whole run folder",
-            seen=f"no folder {name}",
+            f"{path} is not a complete run folder",
+            observed=f"no folder {name}",
             do="give a folder made by a run, not one of its parts",
         )
     rows = 0
@@ -95,8 +97,8 @@ def check_table(path: Path, name: str) -> int:
             footer = pq.ParquetFile(file)
         except (OSError, pa.ArrowException) as e:
             raise AnalysisError(
-                f"{file} is not a whole Parquet file",
-                seen=f"{file.stat().st_size} bytes; {str(e).splitlines()[0]}",
+                f"{file} is not a complete Parquet file",
+                observed=f"{file.stat().st_size} bytes; {str(e).splitlines()[0]}",
                 do="copy the run folder again, or make the run again: it may have been cut short",
             ) from e
         schemas.check_table(path, name, footer.schema_arrow)
@@ -123,11 +125,11 @@ def _steps(events: Sequence[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
             latest = max(latest, event[clock])
 
 
-def clock_went_back(path: Path, seen: str) -> AnalysisError:
+def clock_went_back(path: Path, observed: str) -> AnalysisError:
     """No time of such a run can be trusted."""
     return AnalysisError(
         f"a clock of {path} went back",
-        seen=seen,
+        observed=observed,
         do="make the run again on a machine whose clock is steady while it runs (no suspend, no restored snapshot)",
     )
 
@@ -156,5 +158,5 @@ def _lines(path: Path) -> list[Any]:
 
 def _not_a_run(file: Path, e: Exception) -> AnalysisError:
     return AnalysisError(
-        f"{file.parent} is not a run folder", seen=f"{file.name}: {e}", do="give a folder made by a run"
+        f"{file.parent} is not a run folder", observed=f"{file.name}: {e}", do="give a folder made by a run"
     )

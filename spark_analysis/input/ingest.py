@@ -29,7 +29,7 @@ BLOCKS = StructType(
         StructField("isr", IntegerType()),
         StructField("rtt_off", DoubleType()),
         StructField("stalls", IntegerType()),
-        StructField("void", ArrayType(StringType())),
+        StructField("invalid", ArrayType(StringType())),
     ]
 )
 
@@ -74,7 +74,7 @@ def read_run(spark: SparkSession, path: Path) -> Run:
 def blocks(spark: SparkSession, runs: list[Run]) -> DataFrame:
     """One row per finished block phase: which producer's records, due in which window, belong to which mode.
 
-    ``part`` tells parts of a block apart, such as before and during a fault; empty where there are none.
+    ``part`` reports parts of a block apart, such as before and during a fault; empty where there are none.
     """
     return spark.createDataFrame([row for run in runs for row in finished_blocks(run)], BLOCKS)
 

@@ -96,8 +96,8 @@ def _batches(consumer: Any, wanted: Offsets) -> Iterator[pa.RecordBatch]:
         if max(position.offset, got[-1].offset() + 1 if got else 0) >= wanted.end:
             return
         if time.monotonic() - heard > _PATIENCE_S:
-            seen = f"{wanted.topic}-{wanted.partition}: no record for {_PATIENCE_S:g} s at offset {position.offset}"
-            raise RuntimeError(f"{seen} of {wanted.end}; check that the partition has a leader")
+            observed = f"{wanted.topic}-{wanted.partition}: no record for {_PATIENCE_S:g} s at offset {position.offset}"
+            raise RuntimeError(f"{observed} of {wanted.end}; check that the partition has a leader")
 
 
 def _row(message: Any) -> dict[str, Any]:
@@ -106,9 +106,9 @@ def _row(message: Any) -> dict[str, Any]:
         magic, _, number, length = _FRONT.unpack_from(value)
         if magic == _MAGIC and len(value) >= _FRONT.size + length:
             producer, seq = value[_FRONT.size : _FRONT.size + length].decode(), number
-    told = {"topic": message.topic(), "partition": message.partition(), "offset": message.offset()}
+    reported = {"topic": message.topic(), "partition": message.partition(), "offset": message.offset()}
     times = {"timestamp_ms": message.timestamp()[1], "read_ns": time.time_ns()}
-    return {**told, "producer": producer, "seq": seq, **times}
+    return {**reported, "producer": producer, "seq": seq, **times}
 
 
 def read_topic(
@@ -130,7 +130,7 @@ def read_topic(
     except KafkaException as e:
         raise AnalysisError(
             f"topic {topic} could not be read back from {bootstrap}",
-            seen=str(e.args[0]),
+            observed=str(e.args[0]),
             do="check the address and that every partition has a leader, then try again",
         ) from e
     finally:

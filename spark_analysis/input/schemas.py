@@ -45,10 +45,10 @@ def table(name: str) -> StructType:
     return StructType([StructField(f["name"], _TYPES[f["type"]], True) for f in fields])
 
 
-def check_table(where: Path, name: str, seen: pa.Schema) -> None:
+def check_table(where: Path, name: str, observed: pa.Schema) -> None:
     """Raises AnalysisError when the columns or types differ from the contract."""
     want = {f["name"]: f["type"] for f in contract()["tables"][name]["fields"]}
-    have = {f.name: str(f.type) for f in seen}
+    have = {f.name: str(f.type) for f in observed}
     if want == have:
         return
     missing = sorted(set(want) - set(have))
@@ -56,18 +56,19 @@ def check_table(where: Path, name: str, seen: pa.Schema) -> None:
     other = [f"{n} is {have[n]}, not {want[n]}" for n in want if n in have and have[n] != want[n]]
     raise AnalysisError(
         f"{name} of {where} does not fit schema version {version()}",
-        seen=f"missing {missing}, unknown {unknown}, other types {other}",
+        observed=f"missing {missing}, unknown {unknown}, other types {other}",
         do="make the run again, or read it with the release that made it",
     )
 
 
 def check_manifest(where: Path, manifest: Any) -> dict[str, Any]:
     """Returns the manifest; raises AnalysisError on another schema version or a missing or odd value."""
-    if not isinstance(manifest, dict) or manifest.get("schema_version") != version():
-        seen = manifest.get("schema_version") if isinstance(manifest, dict) else manifest
+    known = (version(), *map(int, contract()["older"]))
+    if not isinstance(manifest, dict) or manifest.get("schema_version") not in known:
+        observed = manifest.get("schema_version") if isinstance(manifest, dict) else manifest
         raise AnalysisError(
             f"{where} is of another schema version",
-            seen=f"schema version {seen!r}, wanted {version()}",
+            observed=f"schema version {observed!r}, wanted {version()}",
             do="make the run again, or read it with the release that made it",
         )
     wrong = [
@@ -78,7 +79,7 @@ def check_manifest(where: Path, manifest: Any) -> dict[str, Any]:
     if wrong:
         raise AnalysisError(
             f"the manifest of {where} is not as the contract says",
-            seen=", ".join(wrong),
+            observed=", ".join(wrong),
             do="make the run again: its manifest was not written by this release",
         )
     return manifest
@@ -93,7 +94,7 @@ def check_events(where: Path, rows: list[Any]) -> list[dict[str, Any]]:
         if odd or row["kind"] not in known["kinds"] or row["state"] not in known["states"]:
             raise AnalysisError(
                 f"line {number} of the events of {where} is not as the contract says",
-                seen=json.dumps(row),
+                observed=json.dumps(row),
                 do=f"give every event {', '.join(sorted(names))} with a known kind and state",
             )
     return rows

@@ -1,4 +1,4 @@
-"""The whole document: what report.json holds and what the page shows."""
+"""The complete document: what report.json holds and what the page shows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from spark_analysis.input.ingest import Run, open_run
 from spark_analysis.report import outage, times, words
 from spark_analysis.report.benchmark import page_section
 from spark_analysis.report.benchmark.headline import headline
-from spark_analysis.report.benchmark.trials import over_lives
+from spark_analysis.report.benchmark.trials import over_trials
 from spark_analysis.report.outage import rows
 from spark_analysis.statistics import histograms
 from spark_analysis.transforms.clock import odd_times
@@ -37,9 +37,9 @@ def build(
         "spark": pyspark.__version__,
         "headline": headline(parts),
         "warnings": [w for part in parts for w in part["warnings"]],
-        "skipped": [{"what": e.what, "seen": e.seen, "do": e.do} for e in skipped],
+        "skipped": [{"what": e.what, "observed": e.observed, "do": e.do} for e in skipped],
         "work": work or {"computed": [part["run_id"] for part in parts], "reused": [], "acks_read": 0},
-        "lives": over_lives(parts),
+        "trials": over_trials(parts),
         "runs": parts,
     }
 
@@ -51,7 +51,7 @@ def part_of(spark: SparkSession, folder: Folder) -> tuple[dict[str, Any], Mappin
     if not folder.rows["acks"] and not folder.rows.get(histograms.TABLE):
         raise AnalysisError(
             f"{folder.path} holds no record of any send",
-            seen=f"no row in acks, {len(folder.events)} events, state {folder.manifest['state']}",
+            observed=f"no row in acks, {len(folder.events)} events, state {folder.manifest['state']}",
             do="make the run again; its logs may say why nothing was sent",
         )
     run = open_run(spark, folder)
@@ -62,13 +62,13 @@ def part_of(spark: SparkSession, folder: Folder) -> tuple[dict[str, Any], Mappin
     except (Py4JJavaError, PySparkException) as e:
         raise AnalysisError(
             f"{folder.path} could not be computed",
-            seen=_cause(e),
+            observed=_cause(e),
             do="copy the run folder again, or make the run again: a table may be damaged",
         ) from e
     except KeyError as e:
         raise AnalysisError(
             f"{folder.path} lacks something that the report needs",
-            seen=f"no {e} in its manifest or events",
+            observed=f"no {e} in its manifest or events",
             do="read it with the release that made it, or make the run again",
         ) from e
     finally:
@@ -91,14 +91,14 @@ def _part(spark: SparkSession, run: Run) -> tuple[dict[str, Any], Mapping[str, D
             blocks = sum((e["kind"], e["name"]) == ("phase", "block") for e in run.events)
             raise AnalysisError(
                 f"{run.folder.path} has no block that was measured to its end",
-                seen=f"{blocks} begins or ends of blocks in its events, state {run.manifest['state']}",
+                observed=f"{blocks} begins or ends of blocks in its events, state {run.manifest['state']}",
                 do="make the run again and let it end",
             )
         part["bench"] = measured.data
         part["findings"] = words.bench_findings(measured.data)
         part["warnings"] += words.bench_warnings(run.id, measured.data)
         return part, measured.tables
-    times.judge(run.folder.path, rows(odd_times(run.acks)))
+    times.evaluate(run.folder.path, rows(odd_times(run.acks)))
     timed = outage.section(spark, run)
     part["outage"] = timed.data
     part["findings"] = words.outage_findings(timed.data)

@@ -14,9 +14,9 @@ def summary(document: dict[str, Any]) -> str:
     """One section a run; every number is one of the document."""
     parts = ["\n".join(f"- **{sentence}**" for sentence in document["headline"])]
     parts += [_left_out(document["skipped"])]
-    for lives in document["lives"]:
-        parts += [f"## {words.lives(lives)}", "\n".join(f"- {line}" for line in lives["findings"])]
-        parts += [_lives(lives["goals"])]
+    for trials in document["trials"]:
+        parts += [f"## {words.trials(trials)}", "\n".join(f"- {line}" for line in trials["findings"])]
+        parts += [_trials(trials["goals"])]
     for run in document["runs"]:
         lines = [*run["findings"], *(f"**{warning}**" for warning in run["warnings"])]
         parts += [f"## {run['run_id']}", "\n".join(f"- {line}" for line in lines)]
@@ -28,14 +28,18 @@ def summary(document: dict[str, Any]) -> str:
 
 def _provenance(run: dict[str, Any]) -> str:
     host, backend = run["host"], run["spec"].get("backend", "")
-    told = [f"Started {run['started']}", f"seed {run['seed']}", *(run["versions"][name] for name in run["versions"])]
-    told += [f"{len(run['patches'])} patches"] if run["patches"] else []
-    told += [text.format(host[name]) for name, text in _MACHINE.items() if name in host]
-    return ", ".join([*told, *([f"back end {backend}"] if backend else [])]) + "."
+    reported = [
+        f"Started {run['started']}",
+        f"seed {run['seed']}",
+        *(run["versions"][name] for name in run["versions"]),
+    ]
+    reported += [f"{len(run['patches'])} patches"] if run["patches"] else []
+    reported += [text.format(host[name]) for name, text in _MACHINE.items() if name in host]
+    return ", ".join([*reported, *([f"backend {backend}"] if backend else [])]) + "."
 
 
 def _left_out(skipped: Sequence[dict[str, Any]]) -> str:
-    return "\n".join(f"- Left out: {e['what']}. Seen: {e['seen']}. To do: {e['do']}." for e in skipped)
+    return "\n".join(f"- Skipped: {e['what']}. Seen: {e['observed']}. To do: {e['do']}." for e in skipped)
 
 
 def _ratios(data: dict[str, Any]) -> str:
@@ -54,9 +58,9 @@ def _goals(data: dict[str, Any]) -> str:
     return _table(["", "ratio", "theory", "goal", "floor", "measured", "95 % interval", "rounds", "verdict"], rows)
 
 
-def _lives(goals: Sequence[dict[str, Any]]) -> str:
-    rows = [[*_goal(row), ", ".join(map(words.ratio, sorted(row["by_life"])))] for row in goals]
-    head = ["", "ratio", "theory", "goal", "floor", "measured", "95 % interval", "lives", "verdict", "each life"]
+def _trials(goals: Sequence[dict[str, Any]]) -> str:
+    rows = [[*_goal(row), ", ".join(map(words.ratio, sorted(row["by_trial"])))] for row in goals]
+    head = ["", "ratio", "theory", "goal", "floor", "measured", "95 % interval", "trials", "verdict", "each life"]
     return _table(head, rows) if rows else ""
 
 

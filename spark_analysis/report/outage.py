@@ -152,8 +152,8 @@ def durability(spark: SparkSession, run: Run) -> Section:
         row["reordered"] = late.get(row["producer"], 0)
     settings = {e["data"]["producer"]: e["data"] for e in run.events if (e["kind"], e["name"]) == ("note", "producer")}
     for row in producers:
-        asked = str(settings.get(row["producer"], {}).get("acks", "not recorded"))
-        row["acks"] = {"-1": "all", "-2": "min.insync.replicas"}.get(asked, asked)
+        requested = str(settings.get(row["producer"], {}).get("acks", "not recorded"))
+        row["acks"] = {"-1": "all", "-2": "min.insync.replicas"}.get(requested, requested)
     data = {
         "state": "not checked" if not read else "checked" if not unchecked else "checked in part",
         "unchecked_topics": unchecked,

@@ -52,7 +52,7 @@ def build(events: list[dict[str, Any]], origin_ns: int, end_ns: int) -> Timeline
                 open_windows.setdefault(name, []).append(window)
                 windows.append(window)
         if kind == "config":
-            # Whoever changes a setting may not know what it was; an earlier change of the same one tells.
+            # Whoever changes a setting may not know what it was; an earlier change of the same one reports.
             key = f"{name} {event['data'].get('topic', '')}"
             event = {**event, "data": {"from": settings.get(key), **event["data"]}}
             settings[key] = event["data"].get("to")

@@ -10,14 +10,14 @@ from spark_analysis.input.folders import CLOCK_TOLERANCE_NS, clock_went_back
 from spark_analysis.report import words
 
 
-def judge(path: Path, seen: Iterable[Mapping[str, Any]]) -> None:
-    """Raises AnalysisError if a clock went back while the run went on. ``seen`` is what transforms/clock.py gives of
-    each producer's records.
+def evaluate(path: Path, observed: Iterable[Mapping[str, Any]]) -> None:
+    """Raises AnalysisError if a clock went back while the run continued. ``observed`` is what transforms/clock.py gives
+    of each producer's records.
     """
-    for row in sorted(seen, key=lambda row: str(row["producer"])):
+    for row in sorted(observed, key=lambda row: str(row["producer"])):
         if row["early"]:
-            told = f"{words.records(row['early'])} of producer {row['producer']} answered before they were sent"
-            raise clock_went_back(path, told)
+            reported = f"{words.records(row['early'])} of producer {row['producer']} answered before they were sent"
+            raise clock_went_back(path, reported)
         moved_ns = row["until_ns"] - row["from_ns"]
         if moved_ns > CLOCK_TOLERANCE_NS:
             moved = f"wall clock and monotonic clock moved by {moved_ns / 1e9:.3f} s against each other"

@@ -81,17 +81,19 @@ def outage_findings(data: dict[str, Any]) -> list[str]:
             )
             others = sum(r["records"] for r in segment["refusals"][REFUSALS_TOLD:])
             rest = f" and {count(others)} of other kinds" if others else ""
-            told = f"sends refused or given up until the next change: {count(refused)}, of these {named}{rest}"
-            out.append(f"With {what} from {seconds(segment['at_s'])} on, {told if refused else 'no send was refused'}.")
+            reported = f"sends refused or given up until the next change: {count(refused)}, of these {named}{rest}"
+            out.append(
+                f"With {what} from {seconds(segment['at_s'])} on, {reported if refused else 'no send was refused'}."
+            )
         elif segment["kind"] == "config":
             again = segment["first_ack_after_s"]
             came = "no acknowledgement came after it" if again is None else f"acknowledged again after {seconds(again)}"
             after = f"{came}, " if _lowered(segment["data"]) or again is None else ""
             out.append(f"{what}: {after}{records(segment['acknowledged'])} acknowledged until the next change.")
     back = next((s["at_s"] for s in data["segments"] if s["kind"] == "fault-end"), None)
-    whole = next((s["at_s"] for s in data["segments"] if s["kind"] == "isr-restored"), None)
-    if back is not None and whole is not None and whole >= back:
-        out.append(f"Every replica was in sync again {seconds(whole - back)} after the fault was mended.")
+    complete = next((s["at_s"] for s in data["segments"] if s["kind"] == "isr-restored"), None)
+    if back is not None and complete is not None and complete >= back:
+        out.append(f"Every replica was in sync again {seconds(complete - back)} after the fault was healed.")
     return out
 
 
@@ -100,15 +102,15 @@ def _lowered(data: dict[str, Any]) -> bool:
     return isinstance(now, int) and (before is None or (isinstance(before, int) and now < before))
 
 
-def lives(row: dict[str, Any]) -> str:
+def trials(row: dict[str, Any]) -> str:
     """What stands above the goals of a benchmark that was run several times."""
-    return f"{row['name']}: {len(row['runs'])} lives of its cluster together"
+    return f"{row['name']}: {len(row['runs'])} trials of its cluster together"
 
 
-def lives_findings(name: str, number_of: int, goals: list[dict[str, Any]], candidate: str) -> list[str]:
+def trials_findings(name: str, number_of: int, goals: list[dict[str, Any]], candidate: str) -> list[str]:
     """The goals over lives in words; one sentence where none was measured."""
-    told = [f"{name}, {number_of} lives: {_goal(row, candidate)}" for row in goals]
-    return told or [f"{name}, {number_of} lives: none of its goals was measured."]
+    reported = [f"{name}, {number_of} trials: {_goal(row, candidate)}" for row in goals]
+    return reported or [f"{name}, {number_of} trials: none of its goals was measured."]
 
 
 def machine(data: dict[str, Any]) -> str:
@@ -150,10 +152,10 @@ def _side_by_side(data: dict[str, Any], part: str, per_thousand: int) -> str:
     }
     name = "Median" if per_thousand == 500 else "99th percentile"
     during = " while the fault lasts" if part == "fault" else ""
-    told = [f"{values[role]} with {_label(data, role)}" for role in ("candidate", "baseline")]
+    reported = [f"{values[role]} with {_label(data, role)}" for role in ("candidate", "baseline")]
     span = "" if found["low"] is None else f", 95 % interval {number(found['low'])} to {number(found['high'])}"
     middle = number(found["estimate"])
-    return f"{name} latency{during}: {told[0]}, {told[1]}; ratio {middle}{span}: {found['verdict']}."
+    return f"{name} latency{during}: {reported[0]}, {reported[1]}; ratio {middle}{span}: {found['verdict']}."
 
 
 def _capacity(row: dict[str, Any]) -> str:
@@ -171,12 +173,12 @@ def _goal(row: dict[str, Any], candidate: str) -> str:
 
 
 def bench_warnings(name: str, data: dict[str, Any]) -> list[str]:
-    """How many parts of blocks were left out, with the first reason; and whether the machine was saturated."""
-    void, total, out = data["void"], len(data["blocks"]), []
-    if void:
-        first = void[0]["void"][0]
+    """How many parts of blocks were skipped, with the first reason; and whether the machine was saturated."""
+    invalid, total, out = data["invalid"], len(data["blocks"]), []
+    if invalid:
+        first = invalid[0]["invalid"][0]
         out.append(
-            f"{name}: {len(void)} of {total} measured parts of blocks are void and left out; the first: {first}."
+            f"{name}: {len(invalid)} of {total} measured parts of blocks are invalid and skipped; the first: {first}."
         )
     if data["cpu_busy"] is not None and data["cpu_busy"] >= SATURATED:
         out.append(f"{name}: {machine(data)}")

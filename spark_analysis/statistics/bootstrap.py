@@ -1,4 +1,4 @@
-"""Quantiles pooled over blocks, and how sure they are: whole blocks are drawn again, never single records.
+"""Quantiles pooled over blocks, and how sure they are: complete blocks are drawn again, never single records.
 
 Records of one block depend on each other, blocks hardly; plain numbers of small histograms, no Spark.
 """
@@ -85,10 +85,10 @@ def _quantiles(
         where = np.searchsorted(values, np.fromiter(blocks[r], dtype=np.float64))
         counts[i, where] = np.fromiter(blocks[r].values(), dtype=np.float64)
     out = np.empty((len(weights), len(per_thousand)))
-    asked = np.asarray(per_thousand, dtype=np.float64) / 1000
+    requested = np.asarray(per_thousand, dtype=np.float64) / 1000
     for draw, weight in enumerate(weights):
         below = np.cumsum(weight @ counts)
-        out[draw] = values[np.searchsorted(below, asked * below[-1])]
+        out[draw] = values[np.searchsorted(below, requested * below[-1])]
     return out
 
 

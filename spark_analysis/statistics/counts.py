@@ -20,7 +20,7 @@ VALUE, RECORDS = "value", "records"
 
 
 def carried(n: int, per_thousand: float) -> bool:
-    """Whether a sample of n has records enough beyond a quantile. Whole numbers: a quantile has one decimal at most."""
+    """Whether a sample of n has records enough beyond a quantile. Integers: a quantile has one decimal at most."""
     return n * round((1000 - per_thousand) * 10) >= MIN_EXCEEDANCES * 10_000
 
 
@@ -36,11 +36,11 @@ def groups(counts: pa.Table, by: Sequence[str]) -> Iterator[tuple[dict[str, Any]
     """Each group with its sorted values and how often each is there."""
     if not counts.num_rows:
         return
-    whole = counts.group_by([*by, VALUE]).aggregate([(RECORDS, "sum")])
-    whole = whole.sort_by([(name, "ascending") for name in (*by, VALUE)])
-    sizes = whole.group_by(list(by), use_threads=False).aggregate([(VALUE, "count")])
-    values = whole[VALUE].to_numpy().astype(np.float64)
-    times = whole[f"{RECORDS}_sum"].to_numpy().astype(np.float64)
+    complete = counts.group_by([*by, VALUE]).aggregate([(RECORDS, "sum")])
+    complete = complete.sort_by([(name, "ascending") for name in (*by, VALUE)])
+    sizes = complete.group_by(list(by), use_threads=False).aggregate([(VALUE, "count")])
+    values = complete[VALUE].to_numpy().astype(np.float64)
+    times = complete[f"{RECORDS}_sum"].to_numpy().astype(np.float64)
     begin = 0
     for key in sizes.to_pylist():
         end = begin + key.pop(f"{VALUE}_count")
@@ -70,7 +70,7 @@ def quantiles(counts: pa.Table, by: Sequence[str], per_thousand: Sequence[float]
 def send_lags(lags: pa.Table) -> list[dict[str, Any]]:
     """block, part, records, lag_p99_us: how late the load client was, over all records that were tried; and by how
     much its median grew from the first quarter of the part to the last (then it sends later and later than it should),
-    None where quarters were not told apart.
+    None where quarters were not distinguished.
     """
     place = ["block", "part"]
     medians: dict[tuple[Any, ...], dict[int, float]] = {}

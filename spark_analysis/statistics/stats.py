@@ -63,7 +63,7 @@ def signed_rank_p(ratios: Sequence[float]) -> float | None:
 
 def equivalence(ratios: Sequence[float], margin: float) -> Equivalence | None:
     """Whether the ratios stay inside 1/margin to margin: two one-sided exact signed-rank tests, each at 2.5 %, so that
-    it is shown exactly when the whole 95 % interval lies inside. None with too few rounds.
+    it is shown exactly when the complete 95 % interval lies inside. None with too few rounds.
 
     That no difference shows proves nothing; this does.
     """
@@ -84,7 +84,7 @@ def _signed_rank_test(values: Sequence[float], side: str) -> float:
     if not len(given):
         return 1.0
     tied = len(set(np.abs(given).tolist())) < len(given) or len(given) < len(values)
-    # Flipping all signs is what the exact test counts; scipy does that for tied ranks only when asked to.
+    # Flipping all signs is what the exact test counts; scipy does that for tied ranks only when requested to.
     method = reference.PermutationMethod(n_resamples=2**13, rng=np.random.default_rng(0)) if tied else "exact"
     return float(reference.wilcoxon(given, alternative=side, method=method).pvalue)
 
@@ -114,7 +114,7 @@ def verdict(low: float | None, high: float | None, noise: float = 1.0) -> str:
 
 
 def _critical(n: int) -> int:
-    """How many of the smallest (and largest) Walsh averages may be left out at the asked confidence."""
+    """How many of the smallest (and largest) Walsh averages may be skipped at the requested confidence."""
     # ways[w]: number of sign patterns of ranks 1..n whose positive ranks sum to w.
     ways = [1] + [0] * (n * (n + 1) // 2)
     for rank in range(1, n + 1):

@@ -30,12 +30,12 @@ _QUIET = (
 
 
 class Browser:
-    """One page at a time; everything it complains of is kept in ``complaints``."""
+    """One page at a time; everything it complains of is kept in ``violations``."""
 
     def __init__(self, profile: Path) -> None:
         self._profile, self._number, self._rest = profile, 0, b""
         self._session = ""
-        self.complaints: list[str] = []
+        self.violations: list[str] = []
 
     def __enter__(self) -> Browser:
         read_end, self._to = os.pipe()
@@ -77,12 +77,12 @@ class Browser:
 
     def ask(self, expression: str) -> Any:
         """The value of a JavaScript expression in the page."""
-        told = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-        assert "exceptionDetails" not in told, told["exceptionDetails"]
-        return told["result"].get("value")
+        reported = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in reported, reported["exceptionDetails"]
+        return reported["result"].get("value")
 
     def picture(self, path: Path) -> Path:
-        """The whole page as PNG."""
+        """The complete page as PNG."""
         data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]
         path.write_bytes(base64.b64decode(data))
         return path
@@ -91,10 +91,10 @@ class Browser:
         """One call of the protocol."""
         self._number += 1
         number = self._number
-        told: dict[str, Any] = {"id": number, "method": method, "params": parameters}
+        reported: dict[str, Any] = {"id": number, "method": method, "params": parameters}
         if self._session:
-            told["sessionId"] = self._session
-        os.write(self._to, json.dumps(told).encode() + b"\0")
+            reported["sessionId"] = self._session
+        os.write(self._to, json.dumps(reported).encode() + b"\0")
         answer = self._until(lambda m: m.get("id") == number, method)
         assert "error" not in answer, f"{method}: {answer['error']}"
         result: dict[str, Any] = answer["result"]
@@ -115,10 +115,10 @@ class Browser:
             self._rest += data
 
     def _listen(self, message: dict[str, Any]) -> None:
-        method, told = message.get("method"), message.get("params", {})
+        method, reported = message.get("method"), message.get("params", {})
         if method == "Runtime.consoleAPICalled":
-            self.complaints.append(f"console: {told['type']} {told['args']}")
+            self.violations.append(f"console: {reported['type']} {reported['args']}")
         elif method == "Runtime.exceptionThrown":
-            self.complaints.append(f"exception: {told['exceptionDetails']['text']}")
+            self.violations.append(f"exception: {reported['exceptionDetails']['text']}")
         elif method == "Log.entryAdded":
-            self.complaints.append(f"log: {told['entry']['text']}")
+            self.violations.append(f"log: {reported['entry']['text']}")

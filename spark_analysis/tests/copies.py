@@ -1,4 +1,4 @@
-"""Many small histories as topics of one run folder, so that one pass of the checker judges them all."""
+"""Many small histories as topics of one run folder, so that one pass of the checker evaluates them all."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Small:
 
 
 def real(partition: int = 1) -> Small:
-    """One partition of a real cycle: a rack frozen, then a power cut of another, on a cluster of three racks."""
+    """One partition of a real cycle: a rack paused, then a power cut of another, on a cluster of three racks."""
     tables = {name: pq.read_table(REAL / name).to_pylist() for name in TABLES}
     events = [json.loads(line) for line in (REAL / "events.jsonl").read_text(encoding="utf-8").splitlines()]
     notes = {name: [e["data"] for e in events if e["name"] == name] for name in ("producer", "replica")}
@@ -79,7 +79,7 @@ def folder(path: Path, parts: Iterable[Small]) -> Path:
     return path
 
 
-def judged(spark: SparkSession, path: Path) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
+def evaluated(spark: SparkSession, path: Path) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
     """Anomalies by topic and kind, and the same for those that settings allow."""
     history = cached(read_history(spark, path))
     found: dict[str, dict[str, int]] = {}

@@ -32,8 +32,8 @@ def _ack(h: Small, row: Row) -> Row:
 
 def _acknowledged(h: Small, rng: random.Random) -> Row:
     """Some acknowledged record, neither the first nor the last."""
-    told = sorted((a for a in h.acks if a["result"] == "OK"), key=lambda a: a["offset"])
-    return rng.choice(told[5:-5])
+    reported = sorted((a for a in h.acks if a["result"] == "OK"), key=lambda a: a["offset"])
+    return rng.choice(reported[5:-5])
 
 
 def _nodes(h: Small) -> list[str]:
@@ -237,8 +237,8 @@ def epoch_falls_in_the_metadata_log(h: Small, rng: random.Random) -> None:
 
 def _shrunk(h: Small, rng: random.Random, **changes: int | str) -> None:
     """A record of the metadata log that was in force for some acknowledged record, from 4 s before it on."""
-    told = _acknowledged(h, rng)
-    before = [r for r in h.partitions if r["t_ns"] <= told["sent_ns"] - 4 * _SECOND] or h.partitions[:1]
+    reported = _acknowledged(h, rng)
+    before = [r for r in h.partitions if r["t_ns"] <= reported["sent_ns"] - 4 * _SECOND] or h.partitions[:1]
     last = max(before, key=lambda r: r["metadata_offset"])
     h.partitions = [r for r in h.partitions if r["metadata_offset"] <= last["metadata_offset"]]
     h.partitions.append(last | {"metadata_offset": last["metadata_offset"] + 1, "t_ns": last["t_ns"] + 1, **changes})
@@ -278,7 +278,7 @@ def consumer_reads_what_is_gone(h: Small, rng: random.Random) -> None:
 
 @brings("watermark-went-back")
 def watermark_of_a_new_leader_falls(h: Small, rng: random.Random) -> None:
-    """Beyond where its epoch begins: what it tells by then has to hold all that was seen."""
+    """Beyond where its epoch begins: what it reports by then has to hold all that was observed."""
     epoch = max(row["leader_epoch"] for row in h.replicas) + 1
     last = max(h.watermarks, key=lambda w: w["number"])
     for row in h.replicas:
@@ -290,8 +290,8 @@ def watermark_of_a_new_leader_falls(h: Small, rng: random.Random) -> None:
 
 @brings("watermark-went-back")
 def watermark_falls(h: Small, rng: random.Random) -> None:
-    seen = [w for w in h.watermarks if w["high_watermark"] > 20]
+    observed = [w for w in h.watermarks if w["high_watermark"] > 20]
     number = max(w["number"] for w in h.watermarks) + 1
     h.watermarks.append(
-        seen[-1] | {"number": number, "high_watermark": seen[-1]["high_watermark"] - rng.randint(1, 20)}
+        observed[-1] | {"number": number, "high_watermark": observed[-1]["high_watermark"] - rng.randint(1, 20)}
     )

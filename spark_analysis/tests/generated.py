@@ -70,9 +70,9 @@ def windows(spark: SparkSession, *rows: dict[str, Any]) -> DataFrame:
 
 
 def manifest(path: Path, **changes: Any) -> dict[str, Any]:
-    """A whole manifest."""
+    """A complete manifest."""
     values: dict[str, Any] = {
-        "schema_version": 2,
+        "schema_version": schemas.version(),
         "run_id": path.name,
         "name": path.name,
         "kind": "other",

@@ -51,15 +51,15 @@ def bench_run(
     per_block: int = 250,
     fault: dict[str, Any] | None = None,
     rtt_ms: dict[str, float] | None = None,
-    void: Mapping[tuple[int, str], list[str] | None] | None = None,
+    invalid: Mapping[tuple[int, str], list[str] | None] | None = None,
     late: tuple[int, str] | None = None,
 ) -> Path:
     """Rounds of all modes, 100 records a second.
 
-    Every follower's fetch tells of each record by itself: rack b's after 1 ms (1 to 1.25 within a block), rack c's
+    Every follower's fetch reports of each record by itself: rack b's after 1 ms (1 to 1.25 within a block), rack c's
     after three times that; an answer takes 0.1 ms more. acks=1 is answered after 0.1 ms. With a `pause` fault rack
     c's follower hangs for the part 'fault': acks=all is answered 50 ms after its end, the others as before. With a
-    `kill` fault acks=all has no answer for the first half of the part, then as acks=min.insync.replicas. `void` are
+    `kill` fault acks=all has no answer for the first half of the part, then as acks=min.insync.replicas. `invalid` are
     the reasons in the end event of the last part of (block, role), `late` is the (block, role) whose client lags
     by 20 ms.
     """
@@ -89,14 +89,14 @@ def bench_run(
                     near = NEAR_NS * (1000 + i % 250) // 1000
                     _record(acks, fetches, name, seq[name], due, lag, near, _waits(role, fault, part, due, begin, end))
                     seq[name] += 1
-                told: dict[str, Any] = {
+                reported: dict[str, Any] = {
                     **data,
                     "cpu_busy": 0.4,
                     "steal": 0.0,
-                    "void": (void or {}).get((number, role), []) if part == parts[-1] else [],
+                    "invalid": (invalid or {}).get((number, role), []) if part == parts[-1] else [],
                     **({"isr": 3} if part == "fault" else {}),
                 }
-                events.append(event(end, "phase", "block", "end", **told))
+                events.append(event(end, "phase", "block", "end", **reported))
                 at = end + (SECOND if part == "fault" else 0)
             number += 1
             at += SECOND

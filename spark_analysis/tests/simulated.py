@@ -119,7 +119,7 @@ class _World:
 
     def observe(self) -> None:
         """A sample of the high watermark; sometimes of a leader that has not heard of its successor, or of one that is
-        new and tells what it knew as a follower.
+        new and reports what it knew as a follower.
         """
         stale = self.epoch > 0 and self.rng.random() < 0.2
         mark = {"observer": "o", "number": len(self.history.watermarks), "t_ns": self.now, "topic": "", "partition": 0}

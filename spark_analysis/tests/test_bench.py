@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_analysis.report.benchmark import verdicts
-from spark_analysis.report.benchmark.goals import ACROSS, BEYOND, FLOOR_MET, GOAL_MET, GOALS, judged, verdict
+from spark_analysis.report.benchmark.goals import ACROSS, BEYOND, FLOOR_MET, GOAL_MET, GOALS, evaluated, verdict
 from spark_analysis.report.benchmark.rounds import Rounds
 from spark_analysis.statistics import counts
 from spark_analysis.statistics.stats import NOT_ENOUGH
@@ -62,7 +62,7 @@ def test_send_lag_counts_records_without_an_answer_too(spark: SparkSession) -> N
     assert (row["records"], row["lag_p99_us"], row["lag_grew_us"]) == (100, 50_000, 0)
 
 
-def test_a_send_lag_that_grows_is_seen_while_it_is_small(spark: SparkSession) -> None:
+def test_a_send_lag_that_grows_is_observed_while_it_is_small(spark: SparkSession) -> None:
     rows = [ack(i, i * MS, MS, sent_ns=START + i * MS + i * MS // 20) for i in range(100)]
     inside = latency.in_blocks(frame(spark, "acks", rows), windows(spark, window(START, START + 100 * MS)))
     (row,) = send_lags(inside)
@@ -79,7 +79,7 @@ def test_latency_around_a_moment_is_by_when_records_were_due(spark: SparkSession
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "told"),
+    ("low", "high", "reported"),
     [
         (0.1, 0.2, GOAL_MET),
         (0.1, 0.29, FLOOR_MET),
@@ -88,19 +88,19 @@ def test_latency_around_a_moment_is_by_when_records_were_due(spark: SparkSession
         (None, None, NOT_ENOUGH),
     ],
 )
-def test_the_verdict_is_that_of_the_whole_interval(low: float | None, high: float | None, told: str) -> None:
-    assert verdict(GOALS["P2", 500], low, high) == told
+def test_the_verdict_is_that_of_the_complete_interval(low: float | None, high: float | None, reported: str) -> None:
+    assert verdict(GOALS["P2", 500], low, high) == reported
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "told"), [(0.86, 1, GOAL_MET), (0.8, 0.9, FLOOR_MET), (0.7, 0.9, ACROSS), (0.1, 0.7, BEYOND)]
+    ("low", "high", "reported"), [(0.86, 1, GOAL_MET), (0.8, 0.9, FLOOR_MET), (0.7, 0.9, ACROSS), (0.1, 0.7, BEYOND)]
 )
-def test_where_more_is_better_the_lower_end_decides(low: float, high: float, told: str) -> None:
-    assert verdict(GOALS["P2", "share"], low, high) == told
+def test_where_more_is_better_the_lower_end_decides(low: float, high: float, reported: str) -> None:
+    assert verdict(GOALS["P2", "share"], low, high) == reported
 
 
 def test_what_cannot_be_measured_says_why() -> None:
-    row = judged(GOALS["P1", 500], {"estimate": 0.5, "low": 0.4, "high": 0.6, "rounds": 9}, why_not="no delays")
+    row = evaluated(GOALS["P1", 500], {"estimate": 0.5, "low": 0.4, "high": 0.6, "rounds": 9}, why_not="no delays")
     assert (row["verdict"], row["estimate"]) == ("not measurable here: no delays", 0.5)
 
 
@@ -134,7 +134,7 @@ def test_share_removed_is_of_the_wait_beyond_the_least() -> None:
     assert found is not None and (found["estimate"], found["rounds"]) == (0.9, 6)
 
 
-def test_p0_is_patched_over_stock_and_only_asked_where_stock_takes_part() -> None:
+def test_p0_is_patched_over_stock_and_only_requested_where_stock_takes_part() -> None:
     sides = {("baseline", "quiet"): 102.0, ("stock", "quiet"): 100.0}
     found = Rounds({s: {r: {500: v, 990: 2 * v} for r in range(6)} for s, v in sides.items()}, {})
     modes = [{"role": "candidate", "acks": "all"}, {"role": "baseline", "acks": "all"}]

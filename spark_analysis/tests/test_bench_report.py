@@ -75,25 +75,25 @@ def test_p2_needs_racks_of_unequal_distance(spark: SparkSession, tmp_path: Path)
     assert share["verdict"] == "does not meet the floor" and goal(data, "P2")["verdict"] == "does not meet the floor"
 
 
-def test_without_delays_the_distances_are_not_judged(spark: SparkSession, tmp_path: Path) -> None:
+def test_without_delays_the_distances_are_not_evaluated(spark: SparkSession, tmp_path: Path) -> None:
     data = measured(spark, tmp_path / "run", rounds=2)
     assert goal(data, "P1")["verdict"].startswith("not measurable here: the racks are not 2 ms apart")
     assert goal(data, "P1")["estimate"] is not None and goal(data, "P1")["low"] is None
     assert goal(data, "P3")["verdict"] == "not enough runs"
 
 
-def test_p4_one_follower_frozen(spark: SparkSession, tmp_path: Path) -> None:
+def test_p4_one_follower_paused(spark: SparkSession, tmp_path: Path) -> None:
     fault = {"how": "pause", "target": "c1", "seconds": 2.5, "recover": 0.0}
-    data = measured(spark, tmp_path / "run", rounds=7, fault=fault, void={(1, "baseline"): ["2 in sync"]})
-    (void,) = data["void"]
-    assert (void["role"], void["part"], void["pair"]) == ("baseline", "fault", 0)
-    assert void["void"] == ["2 in sync"]
+    data = measured(spark, tmp_path / "run", rounds=7, fault=fault, invalid={(1, "baseline"): ["2 in sync"]})
+    (invalid,) = data["invalid"]
+    assert (invalid["role"], invalid["part"], invalid["pair"]) == ("baseline", "fault", 0)
+    assert invalid["invalid"] == ["2 in sync"]
     first, second = data["goals"]
     assert first["verdict"] == "not enough runs" and "p99.9 needs 100,000 records" in first["note"]
     assert first["estimate"] == pytest.approx(1) and "p90 is shown instead" in first["note"]
-    # The first record of the fault waits for its whole 2.5 s and 50 ms; the candidate's longest is 1.249 + 0.1 ms.
+    # The first record of the fault waits for its complete 2.5 s and 50 ms; the candidate's longest is 1.249 + 0.1 ms.
     assert second["estimate"] == pytest.approx(1.349 / 2550, rel=0.001)
-    assert (second["rounds"], second["verdict"]) == (6, "meets the goal"), "the void round does not count"
+    assert (second["rounds"], second["verdict"]) == (6, "meets the goal"), "the invalid round does not count"
     line = data["fault"]["timeline"]
     assert line["round"] == 1 and line["fault_s"] == 2.5
     assert max(p["max_us"] for p in line["points"] if p["role"] == "baseline") == pytest.approx(2_550_000)
@@ -107,17 +107,17 @@ def test_p5_a_rack_of_followers_killed(spark: SparkSession, tmp_path: Path) -> N
     assert row["verdict"] == "meets the goal"
 
 
-def test_blocks_beyond_a_limit_are_void_and_the_page_says_why(spark: SparkSession, tmp_path: Path) -> None:
-    void: dict[tuple[int, str], list[str] | None] = {
+def test_blocks_beyond_a_limit_are_invalid_and_the_page_says_why(spark: SparkSession, tmp_path: Path) -> None:
+    invalid: dict[tuple[int, str], list[str] | None] = {
         (0, "candidate"): ["the processors were 95% busy"],
         (2, "control"): ["20% of the processors' time was taken away"],
         (5, "control"): None,
     }
-    path = bench_run(tmp_path / "run", rounds=2, void=void, late=(1, "baseline"))
+    path = bench_run(tmp_path / "run", rounds=2, invalid=invalid, late=(1, "baseline"))
     part, tables = document.part_of(spark, read_folder(path))
     made = document.build([part], [])
     shown = made["runs"][0]
-    assert [(b["block"], b["void"]) for b in shown["bench"]["void"]] == [
+    assert [(b["block"], b["invalid"]) for b in shown["bench"]["invalid"]] == [
         (0, ["the processors were 95% busy"]),
         (1, ["the load client was late: send lag p99 20.0 ms"]),
         (2, ["20% of the processors' time was taken away"]),
@@ -125,10 +125,10 @@ def test_blocks_beyond_a_limit_are_void_and_the_page_says_why(spark: SparkSessio
     ]
     assert {r["role"]: r["n"] for r in shown["bench"]["pooled"]} == {"candidate": 250, "baseline": 250, "least": 500}
     assert shown["warnings"] == [
-        "run: 4 of 8 measured parts of blocks are void and left out; the first: the processors were 95% busy."
+        "run: 4 of 8 measured parts of blocks are invalid and skipped; the first: the processors were 95% busy."
     ]
     text = Text(render.page(made)).text
-    assert all(reason in text for b in shown["bench"]["void"] for reason in b["void"])
+    assert all(reason in text for b in shown["bench"]["invalid"] for reason in b["invalid"])
     assert all(sentence in text for sentence in shown["findings"])
     assert "not enough runs" in text and "seed 11" in text
     assert set(tables) == {"bench_block_quantiles", "bench_histogram", "bench_outcomes", "bench_oracle"}
@@ -140,28 +140,28 @@ def test_nothing_left_is_said_and_drawn_as_nothing(spark: SparkSession, tmp_path
         for n in range(4)
         for r in ("candidate", "baseline", "control", "least")
     }
-    part, _ = document.part_of(spark, read_folder(bench_run(tmp_path / "run", rounds=1, void=busy)))
+    part, _ = document.part_of(spark, read_folder(bench_run(tmp_path / "run", rounds=1, invalid=busy)))
     made = document.build([part], [])
     assert benchmark_charts.pictures(made["runs"][0]["bench"], "run") == {}
-    assert "4 of 4 measured parts are void" in Text(render.page(made)).text
+    assert "4 of 4 measured parts are invalid" in Text(render.page(made)).text
 
 
 @pytest.mark.parametrize(
-    ("producer", "row", "column", "by", "told"),
+    ("producer", "row", "column", "by", "reported"),
     [
         ("again", 7, "done_ns", -SECOND, "1 record of producer again answered before they were sent"),
         ("minisr", 300, "due_mono_ns", 4 * SECOND, "moved by 4.000 s against each other in the due times of .* minisr"),
     ],
 )
 def test_a_clock_that_went_back_between_or_in_blocks(
-    spark: SparkSession, tmp_path: Path, producer: str, row: int, column: str, by: int, told: str
+    spark: SparkSession, tmp_path: Path, producer: str, row: int, column: str, by: int, reported: str
 ) -> None:
     path = bench_run(tmp_path / "run", rounds=2)
     (file,) = (path / "acks").glob("*.parquet")
     acks = pq.read_table(file).to_pylist()
     [ack for ack in acks if ack["producer"] == producer][row][column] += by
     pq.write_table(pa.Table.from_pylist(acks, pq.read_schema(file)), file)
-    with pytest.raises(AnalysisError, match=told):
+    with pytest.raises(AnalysisError, match=reported):
         document.part_of(spark, read_folder(path))
 
 

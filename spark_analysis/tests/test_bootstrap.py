@@ -9,7 +9,7 @@ from spark_analysis.statistics import bootstrap, stats
 
 
 def blocks(rounds: int, factor: float = 1.0, spread: float = 0.0) -> dict[int, dict[float, int]]:
-    """Values 1000 to 1999 once each, times the factor; `spread` moves whole rounds."""
+    """Values 1000 to 1999 once each, times the factor; `spread` moves complete rounds."""
     return {r: {(1000 + v) * factor * (1 + spread * (r % 3 - 1)): 1 for v in range(1000)} for r in range(rounds)}
 
 
@@ -33,7 +33,7 @@ def test_rounds_that_do_not_differ_leave_no_doubt() -> None:
     assert (found.low, found.estimate, found.high) == (0.5, 0.5, 0.5)
 
 
-def test_both_sides_are_drawn_by_the_same_rounds() -> None:
+def test_both_variants_are_drawn_by_the_same_rounds() -> None:
     """The rounds differ by 10 %, the sides always by half: drawn apart, the ratio would spread."""
     found = bootstrap.ratio(blocks(9, 0.5, spread=0.1), blocks(9, spread=0.1), 500)
     assert found is not None
@@ -66,7 +66,7 @@ def test_the_shift_is_the_difference_at_each_quantile() -> None:
     assert bootstrap.shift(blocks(5), blocks(9), [500]) is None
 
 
-def test_p_of_two_equal_sides_is_large() -> None:
+def test_p_of_two_equal_variants_is_large() -> None:
     found = bootstrap.ratio(blocks(9, spread=0.1), blocks(9, spread=0.1), 500)
     assert found is not None and found.p == 1
 

@@ -88,13 +88,13 @@ def built(spark: SparkSession, path: Path) -> dict[str, Any]:
 
 
 def test_counts_say_what_the_records_say(spark: SparkSession, tmp_path: Path) -> None:
-    whole = section(spark, bench_run(tmp_path / "records")).data
+    complete = section(spark, bench_run(tmp_path / "records")).data
     data = section(spark, counted(bench_run(tmp_path / "counts"))).data
     assert histograms.of(tmp_path / "counts") is not None and not data["exact"] and data["oracle"] is None
     for name in ("pooled", "per_block", "ratios", "outcomes", "shift"):
-        assert data[name] == whole[name], name
+        assert data[name] == complete[name], name
     assert [(b["records"], b["lag_p99_us"]) for b in data["blocks"]] == [
-        (b["records"], b["lag_p99_us"]) for b in whole["blocks"]
+        (b["records"], b["lag_p99_us"]) for b in complete["blocks"]
     ]
 
 
@@ -115,8 +115,8 @@ def test_p8_what_a_consumer_is_given_comes_as_late_whatever_the_producer_waits_f
     assert [(r["id"], r["what"][:3]) for r in rows] == [("P8", "p50"), ("P8", "p99")]
     assert (rows[0]["estimate"], rows[0]["verdict"], rows[0]["sign"]) == (pytest.approx(1), GOAL_MET, "0.95 to ")
     consumed = part["bench"]["end_to_end"]["pooled"]
-    seen = {p["role"]: p["value_us"] for p in consumed if p["per_thousand"] == 500}
-    assert seen["candidate"] == seen["baseline"] == FAR_US + 124.5
+    observed = {p["role"]: p["value_us"] for p in consumed if p["per_thousand"] == 500}
+    assert observed["candidate"] == observed["baseline"] == FAR_US + 124.5
     answered = {p["role"]: p["value_us"] for p in part["bench"]["pooled"] if p["per_thousand"] == 500}
     assert answered["candidate"] < 1300, "the producer's own wait is another thing"
     made = document.build([part], [])
@@ -124,10 +124,10 @@ def test_p8_what_a_consumer_is_given_comes_as_late_whatever_the_producer_waits_f
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "told"), [(0.96, 1.04, GOAL_MET), (0.94, 1.04, ACROSS), (0.8, 0.9, BEYOND), (1.06, 1.2, BEYOND)]
+    ("low", "high", "reported"), [(0.96, 1.04, GOAL_MET), (0.94, 1.04, ACROSS), (0.8, 0.9, BEYOND), (1.06, 1.2, BEYOND)]
 )
-def test_equal_means_on_both_sides(low: float, high: float, told: str) -> None:
-    assert verdict(GOALS["P8", 500], low, high) == told
+def test_equal_means_on_both_variants(low: float, high: float, reported: str) -> None:
+    assert verdict(GOALS["P8", 500], low, high) == reported
 
 
 def test_p6_stalled_followers_need_a_sample_that_carries_the_quantile(spark: SparkSession, tmp_path: Path) -> None:
@@ -136,20 +136,20 @@ def test_p6_stalled_followers_need_a_sample_that_carries_the_quantile(spark: Spa
     write(few, "histograms", [r for r in rows_of(few, "histograms") if r["block"] != 3])
     data = section(spark, few).data
     (row,) = data["goals"]
-    assert [(b["block"], b["void"]) for b in data["void"]] == [(3, ["no record was sent"])]
+    assert [(b["block"], b["invalid"]) for b in data["invalid"]] == [(3, ["no record was sent"])]
     assert (row["id"], row["estimate"], row["verdict"]) == ("P6", None, "not enough runs")
     assert row["note"] == "p99.9 needs 100,000 records on either side"
-    void = {(0, "candidate"): ["no follower was stalled"]}
-    many = counted(bench_run(tmp_path / "many", rounds=7, void=void), times=100)
+    invalid = {(0, "candidate"): ["no follower was stalled"]}
+    many = counted(bench_run(tmp_path / "many", rounds=7, invalid=invalid), times=100)
     workload(many, stalls={"nodes": ["b1", "c1"], "seconds": 0.05, "every": 1.6})
     data = section(spark, many).data
     (row,) = data["goals"]
     # The near follower takes 1 to 1.249 ms, the far one three times that; the answer 0.1 ms more.
     assert row["estimate"] == pytest.approx(1.349 / 3.847, rel=0.005) and row["verdict"] == "meets the floor"
-    assert [b["void"] for b in data["void"]] == [["no follower was stalled"]]
+    assert [b["invalid"] for b in data["invalid"]] == [["no follower was stalled"]]
 
 
-def test_a_load_client_that_sends_later_and_later_voids_its_block(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_load_client_that_sends_later_and_later_discards_its_block(spark: SparkSession, tmp_path: Path) -> None:
     path = bench_run(tmp_path / "run", rounds=1)
     data, begin, end = windows(path)[1]
     acks = rows_of(path, "acks")
@@ -158,8 +158,8 @@ def test_a_load_client_that_sends_later_and_later_voids_its_block(spark: SparkSe
             late = (r["due_ns"] - begin) * 6 * MS // (end - begin)
             r |= {"sent_ns": r["due_ns"] + late, "done_ns": r["done_ns"] + late}
     write(path, "acks", acks)
-    (void,) = section(spark, path).data["void"]
-    assert void["block"] == 1 and void["void"] == ["the load client fell behind: its send lag grew by 4.5 ms"]
+    (invalid,) = section(spark, path).data["invalid"]
+    assert invalid["block"] == 1 and invalid["invalid"] == ["the load client fell behind: its send lag grew by 4.5 ms"]
 
 
 def test_a_ramp_ends_in_what_each_mode_can_do(spark: SparkSession, tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_a_ramp_ends_in_what_each_mode_can_do(spark: SparkSession, tmp_path: Pat
     modes = [m | ({"role": "stock"} if m["role"] == "control" else {}) for m in manifest["spec"]["workload"]["modes"]]
     workload(path, modes=modes, ramp={"rates": [100.0, 200.0], "answered": 0.9, "times": 10.0})
     part = built(spark, path)
-    assert part["bench"]["void"] == [], "a client that is late is what a ramp looks for"
+    assert part["bench"]["invalid"] == [], "a client that is late is what a ramp looks for"
     (goal,) = part["bench"]["goals"]
     assert goal["what"].startswith("answers a second") and goal["sign"] == "≥ "
     assert goal["estimate"] == pytest.approx(0.99, abs=0.001) and goal["verdict"] == GOAL_MET

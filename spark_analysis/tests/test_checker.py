@@ -16,7 +16,7 @@ from spark_analysis.checker.check import check
 from spark_analysis.checker.cli import write_check
 from spark_analysis.checker.history import read_history
 from spark_analysis.cli import main
-from spark_analysis.tests.copies import REAL, TABLES, folder, judged, real
+from spark_analysis.tests.copies import REAL, TABLES, evaluated, folder, real
 from spark_analysis.tests.corruptions import CORRUPTIONS
 from spark_analysis.tests.simulated import simulated
 
@@ -32,7 +32,7 @@ def test_every_corruption_is_found_and_named(spark: SparkSession, tmp_path: Path
             part = clean.named(f"{name}-{seed}")
             corrupt(part, random.Random(seed))
             parts.append(part)
-    found, _ = judged(spark, folder(tmp_path / "run", [clean.named("clean"), *parts]))
+    found, _ = evaluated(spark, folder(tmp_path / "run", [clean.named("clean"), *parts]))
     assert "clean" not in found
     missed = {
         f"{name}-{seed}": f"wanted {sorted(kinds)}, found {sorted(found.get(f'{name}-{seed}', {}))}"
@@ -49,12 +49,12 @@ def test_clean_histories_raise_no_alarm(spark: SparkSession, tmp_path: Path) -> 
     parts = [simulated(seed).named(f"seed-{seed}") for seed in range(CLEAN)]
     results = {ack["result"] for part in parts for ack in part.acks}
     assert results == {"OK", "TIMEOUT", "NOT_ENOUGH_RACKS", ""}, "the made-up histories are too tame"
-    found, allowed = judged(spark, folder(tmp_path / "run", parts))
+    found, allowed = evaluated(spark, folder(tmp_path / "run", parts))
     assert found == {}
     kinds = {kind for topic in allowed.values() for kind in topic}
-    assert {"lost-write", "duplicate"} <= kinds, "what acks=1 may lose and repeat was not even seen"
+    assert {"lost-write", "duplicate"} <= kinds, "what acks=1 may lose and repeat was not even observed"
     assert "nonmonotonic-send" in kinds, "what a client gave up on came late in none of them"
-    assert "watermark-went-back" in kinds, "no new leader told what it knew as a follower"
+    assert "watermark-went-back" in kinds, "no new leader reported what it knew as a follower"
 
 
 @pytest.fixture
@@ -63,21 +63,25 @@ def run(tmp_path: Path) -> Path:
     return Path(shutil.copytree(REAL, tmp_path / "run"))
 
 
-def test_a_real_cycle_is_judged_ok(
+def test_a_real_cycle_is_evaluated_ok(
     spark: SparkSession, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert write_check([run], tmp_path / "out", master="local[2]") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["verdict"] == "ok" and told["counts"] == {} and told["unread"] == []
-    assert told["totals"]["acknowledged"] == 1331 and told["totals"]["refused"] == 22 and told["totals"]["unknown"] == 7
-    assert told["totals"]["polled"] > 1300 and told["totals"]["watermarks"] > 100
-    assert told["totals"]["replica_logs"] == 9 and told["totals"]["longest_silence_ms"] > 1000
-    whole = json.loads((tmp_path / "out" / "check.json").read_text(encoding="utf-8"))
-    assert whole["runs"][0]["anomalies"] == []
+    reported = json.loads(capsys.readouterr().out)
+    assert reported["verdict"] == "ok" and reported["counts"] == {} and reported["unread"] == []
+    assert (
+        reported["totals"]["acknowledged"] == 1331
+        and reported["totals"]["refused"] == 22
+        and reported["totals"]["unknown"] == 7
+    )
+    assert reported["totals"]["polled"] > 1300 and reported["totals"]["watermarks"] > 100
+    assert reported["totals"]["replica_logs"] == 9 and reported["totals"]["longest_silence_ms"] > 1000
+    complete = json.loads((tmp_path / "out" / "check.json").read_text(encoding="utf-8"))
+    assert complete["runs"][0]["anomalies"] == []
     assert "ok" in (tmp_path / "out" / "check.html").read_text(encoding="utf-8")
 
 
-def test_a_lost_record_is_told_with_its_whole_history(
+def test_a_lost_record_is_reported_with_its_complete_history(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     part = real().named("orders")
@@ -89,8 +93,8 @@ def test_a_lost_record_is_told_with_its_whole_history(
     )
     text = capsys.readouterr().err
     assert "lost-write" in text and "in the end on no replica" in text
-    whole = json.loads((tmp_path / "out" / "check.json").read_text(encoding="utf-8"))["runs"][0]
-    story = next(a for a in whole["anomalies"] if a["anomaly"] == "lost-write" and a["offset"] == lost)["history"]
+    complete = json.loads((tmp_path / "out" / "check.json").read_text(encoding="utf-8"))["runs"][0]
+    story = next(a for a in complete["anomalies"] if a["anomaly"] == "lost-write" and a["offset"] == lost)["history"]
     lines = [line["what"] for line in story]
     assert any("sent to orders-1" in line for line in lines)
     assert any(f"OK, offset {lost}" in line for line in lines)
@@ -99,7 +103,7 @@ def test_a_lost_record_is_told_with_its_whole_history(
     assert "lost-write" in (tmp_path / "out" / "check.html").read_text(encoding="utf-8")
 
 
-def test_what_was_not_read_is_not_judged(spark: SparkSession, run: Path, tmp_path: Path) -> None:
+def test_what_was_not_read_is_not_evaluated(spark: SparkSession, run: Path, tmp_path: Path) -> None:
     events = (run / "events.jsonl").read_text(encoding="utf-8").splitlines()
     kept = [e for e in events if json.loads(e)["name"] != "replica" or json.loads(e)["data"]["node"] != "b1"]
     (run / "events.jsonl").write_text("\n".join(kept) + "\n", encoding="utf-8")
@@ -110,11 +114,11 @@ def test_what_was_not_read_is_not_judged(spark: SparkSession, run: Path, tmp_pat
     assert main(["check", str(run), "--out", str(tmp_path / "out"), "--master", "local[2]"]) == 3
 
 
-def test_a_span_that_was_not_asked_for_can_be_asked_afterwards(spark: SparkSession, run: Path) -> None:
+def test_a_span_that_was_not_requested_can_be_requested_afterwards(spark: SparkSession, run: Path) -> None:
     history = read_history(spark, run)
     assert timeline.under_racks(history).isEmpty()
     assert timeline.under_racks(history, min_racks=3).select("topic").distinct().collect() == [("cycle-2",)]
 
 
-def test_the_real_cycle_is_whole() -> None:
+def test_the_real_cycle_is_complete() -> None:
     assert all(any((REAL / name).glob("*.parquet")) for name in TABLES)

@@ -12,7 +12,7 @@ from spark_analysis.checker import check as module
 from spark_analysis.checker.history import read_history
 
 
-def test_a_large_run_is_judged_like_a_small_one(
+def test_a_large_run_is_evaluated_like_a_small_one(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planted = write_history(tmp_path / "run", 6000, seed=3)

@@ -13,7 +13,9 @@ from spark_analysis.transforms import durability
 _COUNTS = ["lost", "duplicates", "moved", "present_though_not_acknowledged"]
 
 
-def judged(spark: SparkSession, acks: list[dict[str, Any]], reads: list[dict[str, Any]]) -> tuple[DataFrame, list[int]]:
+def evaluated(
+    spark: SparkSession, acks: list[dict[str, Any]], reads: list[dict[str, Any]]
+) -> tuple[DataFrame, list[int]]:
     topics = spark.createDataFrame([("r", "t")], "run string, topic string")
     fates = durability.fates(frame(spark, "acks", acks), frame(spark, "reads", reads), topics)
     (row,) = durability.summary(fates).collect()
@@ -26,7 +28,7 @@ def clean(n: int = 50) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
 def test_a_clean_history_has_no_fault(spark: SparkSession) -> None:
     acks, reads = clean()
-    assert judged(spark, acks, reads)[1] == [0, 0, 0, 0]
+    assert evaluated(spark, acks, reads)[1] == [0, 0, 0, 0]
     assert durability.reordered(frame(spark, "reads", reads)).count() == 0
     assert durability.phantoms(frame(spark, "reads", reads), frame(spark, "acks", acks)).count() == 0
 
@@ -34,7 +36,7 @@ def test_a_clean_history_has_no_fault(spark: SparkSession) -> None:
 def test_a_lost_record_is_found_and_named(spark: SparkSession) -> None:
     acks, reads = clean()
     del reads[17]
-    fates, counts = judged(spark, acks, reads)
+    fates, counts = evaluated(spark, acks, reads)
     assert counts == [1, 0, 0, 0]
     assertDataFrameEqual(
         durability.lost(fates).select("producer", "seq", "partition", "offset"),
@@ -45,14 +47,14 @@ def test_a_lost_record_is_found_and_named(spark: SparkSession) -> None:
 def test_a_copy_counts_once_each(spark: SparkSession) -> None:
     acks, reads = clean()
     reads += [read(3, offset=50), read(3, offset=51), read(4, offset=52)]
-    assert judged(spark, acks, reads)[1] == [0, 3, 0, 0]
+    assert evaluated(spark, acks, reads)[1] == [0, 3, 0, 0]
     assert durability.reordered(frame(spark, "reads", reads)).count() == 0, "a copy is no reordering"
 
 
 def test_a_record_at_another_offset_is_moved_not_lost(spark: SparkSession) -> None:
     acks, reads = clean()
     reads[5]["offset"] = 500
-    assert judged(spark, acks, reads)[1] == [0, 0, 1, 0]
+    assert evaluated(spark, acks, reads)[1] == [0, 0, 1, 0]
 
 
 def test_a_record_that_was_not_acknowledged_may_be_there(spark: SparkSession) -> None:
@@ -60,7 +62,7 @@ def test_a_record_that_was_not_acknowledged_may_be_there(spark: SparkSession) ->
     acks[7] = ack(7, 7 * MS, MS, result="TIMEOUT")
     acks[8] = ack(8, 8 * MS, None)
     del reads[8]
-    assert judged(spark, acks, reads)[1] == [0, 0, 0, 1]
+    assert evaluated(spark, acks, reads)[1] == [0, 0, 0, 1]
 
 
 def test_swapped_records_are_reordered(spark: SparkSession) -> None:
@@ -81,7 +83,7 @@ def test_what_nobody_sent_is_a_phantom_but_foreign_records_are_not(spark: SparkS
     assert [r["seq"] for r in found] == [99]
 
 
-def test_a_topic_that_was_not_read_is_not_judged(spark: SparkSession) -> None:
+def test_a_topic_that_was_not_read_is_not_evaluated(spark: SparkSession) -> None:
     acks, _ = clean()
     other = [ack(i, i, MS, topic="unread", producer="q") for i in range(3)]
     topics = spark.createDataFrame([("r", "t")], "run string, topic string")

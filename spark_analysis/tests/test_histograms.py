@@ -91,8 +91,8 @@ MODES = [{"role": role, "label": role} for role in ("baseline", "control", "stoc
 
 def step(role: str, pair: int, rate: float, acked: float, beyond: str = "") -> dict[str, Any]:
     place = {"block": pair, "part": f"rate-{rate:g}", "pair": pair, "mode": role, "role": role}
-    seen = {"rate": rate, "acked_per_s": acked, "p99_us": 10 * rate, "lag_p99_us": 5, "beyond": beyond}
-    return {"kind": "phase", "name": "block", "state": "end", "data": {**place, **seen}}
+    observed = {"rate": rate, "acked_per_s": acked, "p99_us": 10 * rate, "lag_p99_us": 5, "beyond": beyond}
+    return {"kind": "phase", "name": "block", "state": "end", "data": {**place, **observed}}
 
 
 def test_the_knee_is_where_answers_stay_behind_and_capacity_what_was_answered_at_most() -> None:

@@ -1,4 +1,4 @@
-"""Folders that do not fit are named with what was seen and what to do; the others are still read."""
+"""Folders that do not fit are named with what was observed and what to do; the others are still read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from spark_analysis.errors import AnalysisError
 from spark_analysis.input import ingest
-from spark_analysis.input.folders import read_folders
+from spark_analysis.input.folders import read_folder, read_folders
 from spark_analysis.tests.generated import MS, SECOND, START, ack, event, folder, read
 
 
@@ -31,16 +31,35 @@ def test_a_folder_is_read_with_its_run_id(spark: SparkSession, tmp_path: Path) -
 
 def test_no_folder_at_all(spark: SparkSession, tmp_path: Path) -> None:
     text = message(spark, tmp_path / "nowhere")
-    assert "is not a run folder" in text and "seen: manifest.json: " in text and "give a folder made by a run" in text
+    assert (
+        "is not a run folder" in text and "observed: manifest.json: " in text and "give a folder made by a run" in text
+    )
 
 
 def test_another_schema_version(spark: SparkSession, tmp_path: Path) -> None:
     text = message(spark, folder(tmp_path / "x", schema_version=99))
-    assert "seen: schema version 99, wanted 2" in text and "read it with the release that made it" in text
+    assert "observed: schema version 99, wanted 3" in text and "read it with the release that made it" in text
+
+
+def test_events_of_schema_version_2_get_their_present_names(tmp_path: Path) -> None:
+    link = {"racks": "a-b", "asked_ms": 2.0}
+    older = [
+        event(0, "phase", "block", "end", block=0, void=["busy"]),
+        event(1, "fault", "unplugged a1", "begin", nodes=["a1"], asked=["controller"]),
+        event(2, "note", "links", "point", links=[link]),
+        event(3, "note", "unplugged", "point"),
+    ]
+    events = read_folder(folder(tmp_path / "x", schema_version=2, events=older)).events
+    assert [e["name"] for e in events] == ["block", "disconnected a1", "links", "unplugged"]
+    assert events[0]["data"] == {"block": 0, "invalid": ["busy"]}
+    assert events[1]["data"] == {"nodes": ["a1"], "requested": ["controller"]}
+    assert events[2]["data"] == {"links": [{"racks": "a-b", "requested_ms": 2.0}]}
+    present = read_folder(folder(tmp_path / "y", events=older)).events
+    assert [e["data"] for e in present] == [e["data"] for e in older]
 
 
 def test_a_manifest_with_a_missing_value(spark: SparkSession, tmp_path: Path) -> None:
-    assert "seen: seed=None" in message(spark, folder(tmp_path / "x", seed=None))
+    assert "observed: seed=None" in message(spark, folder(tmp_path / "x", seed=None))
 
 
 def test_a_table_with_other_columns(spark: SparkSession, tmp_path: Path) -> None:
@@ -65,7 +84,7 @@ def test_an_event_of_an_unknown_kind(spark: SparkSession, tmp_path: Path) -> Non
     assert "line 2 of the events" in text and '"rumour"' in text
 
 
-def test_a_last_line_cut_short_is_left_out(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_last_line_cut_short_is_skipped(spark: SparkSession, tmp_path: Path) -> None:
     path = folder(tmp_path / "x", events=[event(1, "note", "ok")])
     with (path / "events.jsonl").open("a") as out:
         out.write(json.dumps(event(2, "note", "cut"))[:20])
@@ -77,13 +96,13 @@ def test_a_file_cut_short_is_named(spark: SparkSession, tmp_path: Path) -> None:
     file = path / "reads/part-0.parquet"
     file.write_bytes(file.read_bytes()[:-10])
     text = message(spark, path)
-    assert f"{file} is not a whole Parquet file" in text and f"seen: {file.stat().st_size} bytes; " in text
+    assert f"{file} is not a complete Parquet file" in text and f"observed: {file.stat().st_size} bytes; " in text
     assert "copy the run folder again" in text
     file.write_bytes(b"")
-    assert "seen: 0 bytes; " in message(spark, path)
+    assert "observed: 0 bytes; " in message(spark, path)
 
 
-def test_a_second_file_with_other_columns_is_seen_too(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_second_file_with_other_columns_is_observed_too(spark: SparkSession, tmp_path: Path) -> None:
     path = folder(tmp_path / "x", acks=[ack(0, 0, MS)])
     table = pq.read_table(path / "acks/part-0.parquet")
     pq.write_table(table.drop_columns(["cause"]), path / "acks/part-1.parquet")
@@ -108,7 +127,7 @@ def test_events_of_two_threads_may_cross(spark: SparkSession, tmp_path: Path) ->
     assert len(ingest.read_run(spark, folder(tmp_path / "x", events=events)).events) == 2
 
 
-def test_a_bad_folder_is_left_out_and_a_double_one_counts_once(tmp_path: Path) -> None:
+def test_a_bad_folder_is_skipped_and_a_double_one_counts_once(tmp_path: Path) -> None:
     good = folder(tmp_path / "good", acks=[ack(0, 0, MS)])
     found, errors = read_folders([tmp_path / "bad", good, good])
     assert [(f.id, f.rows["acks"]) for f in found] == [("good", 1)] and len(errors) == 1

@@ -14,7 +14,7 @@ def test_a_cluster_that_does_not_answer_is_named(spark: SparkSession) -> None:
     with pytest.raises(AnalysisError) as caught:
         kafka_source.read_topic(spark, "127.0.0.1:1", "t", patience_s=0.2)
     assert caught.value.what == "topic t could not be read back from 127.0.0.1:1"
-    assert "check the address" in caught.value.do and caught.value.seen
+    assert "check the address" in caught.value.do and caught.value.observed
 
 
 def test_long_partitions_are_read_in_ranges_and_empty_ones_not_at_all() -> None:

@@ -59,7 +59,7 @@ def test_it_is_the_order_statistic(spark: SparkSession, m: int, k: int) -> None:
     got = {r["seq"]: (r["ideal"], r["all"]) for r in rows}
     for record in acks:
         want = plainly(record, fetches, m, k)
-        seen = got.get(record["seq"], (None, None))
-        assert seen[1] == want[1]
-        assert seen[0] == want[0] or record["seq"] not in got, f"record {record['seq']}"
+        observed = got.get(record["seq"], (None, None))
+        assert observed[1] == want[1]
+        assert observed[0] == want[0] or record["seq"] not in got, f"record {record['seq']}"
     assert sum(ideal is not None for ideal, _ in got.values()) >= 20

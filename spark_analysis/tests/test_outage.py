@@ -96,7 +96,7 @@ def test_buckets_stay_readable() -> None:
     assert [timeline.bucket_seconds(s) for s in (1, 15, 60, 600)] == [0.1, 0.1, 0.5, 5.0]
 
 
-def test_rare_outcomes_are_drawn_as_one_and_none_is_left_out() -> None:
+def test_rare_outcomes_are_drawn_as_one_and_none_is_skipped() -> None:
     rows = [{"bucket": 0, "outcome": f"E{i}", "cause": "", "records": 10 - i} for i in range(8)]
     rows.append({"bucket": 0, "outcome": "OK", "cause": "", "records": 1})
     assert charts.fate_names(rows) == ["OK", "E0", "E1", "E2", "E3", "other outcomes"]

@@ -1,4 +1,4 @@
-"""What was computed before is known the next time; folders that lie are left out by name."""
+"""What was computed before is known the next time; folders that lie are skipped by name."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def test_a_new_folder_is_the_only_one_read(
     out, runs = tmp_path / "out", [small(tmp_path / "a", 11)]
     made = report(out, *runs)
     assert made["work"] == {"computed": ["a"], "reused": [], "acks_read": 11}
-    opened, whole = [], document.part_of
+    opened, complete = [], document.part_of
 
     def part_of(spark: SparkSession, folder: Folder) -> Any:
         opened.append(folder.id)
-        return whole(spark, folder)
+        return complete(spark, folder)
 
     monkeypatch.setattr(pipeline, "part_of", part_of)
     more = report(out, *runs, small(tmp_path / "b", 22))
@@ -51,10 +51,10 @@ def test_a_new_folder_is_the_only_one_read(
     rows = pq.read_table(out / "tables/outcomes").to_pylist()
     assert sorted((r["run"], r["records"]) for r in rows) == [("a", 11), ("b", 22)]
     # Nothing new: no session is needed at all.
-    monkeypatch.setattr(pipeline, "session", lambda *asked: pytest.fail("Spark was started"))
+    monkeypatch.setattr(pipeline, "session", lambda *requested: pytest.fail("Spark was started"))
     again = report(out, *runs)
     assert again["work"] == {"computed": [], "reused": ["a"], "acks_read": 0} and again["runs"] == made["runs"]
-    assert len(pq.read_table(out / "tables/outcomes")) == 1, "tables of a run that was not asked for are gone"
+    assert len(pq.read_table(out / "tables/outcomes")) == 1, "tables of a run that was not requested are gone"
 
 
 @pytest.fixture(scope="module")
@@ -109,23 +109,23 @@ def test_what_was_kept_and_is_damaged_is_not_used(kept: Path, tmp_path: Path, da
         place = tmp_path / "cache/a" / damage
         file = next(place.glob("*.parquet")) if place.is_dir() else place
         file.write_bytes(file.read_bytes()[:-3])
-    told: list[str] = []
-    assert Cache(tmp_path / "cache", told.append).find(read_folder(tmp_path / "a")) is None
-    assert len(told) == 1 and told[0].startswith("what was kept of a is damaged (")
+    reported: list[str] = []
+    assert Cache(tmp_path / "cache", reported.append).find(read_folder(tmp_path / "a")) is None
+    assert len(reported) == 1 and reported[0].startswith("what was kept of a is damaged (")
 
 
 def test_a_folder_that_changed_and_another_release_are_not_known(kept: Path, tmp_path: Path) -> None:
     shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
-    told: list[str] = []
-    known = Cache(tmp_path / "cache", told.append)
+    reported: list[str] = []
+    known = Cache(tmp_path / "cache", reported.append)
     assert known.find(read_folder(tmp_path / "a")) is not None
-    assert Cache(tmp_path / "cache", told.append, version="another").find(read_folder(tmp_path / "a")) is None
+    assert Cache(tmp_path / "cache", reported.append, version="another").find(read_folder(tmp_path / "a")) is None
     manifest = json.loads((tmp_path / "a/manifest.json").read_text())
     (tmp_path / "a/manifest.json").write_text(json.dumps({**manifest, "seed": 8}))
-    assert known.find(read_folder(tmp_path / "a")) is None and told == []
+    assert known.find(read_folder(tmp_path / "a")) is None and reported == []
 
 
-def test_every_kind_of_bad_folder_is_told_on_the_page_and_the_good_ones_are_kept(
+def test_every_kind_of_bad_folder_is_reported_on_the_page_and_the_good_ones_are_kept(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = small(tmp_path / "good", 7)
@@ -146,16 +146,18 @@ def test_every_kind_of_bad_folder_is_told_on_the_page_and_the_good_ones_are_kept
     paths = [cut, rotten, bare, later, empty, back, moved, old, good]
     made = report(tmp_path / "out", *paths)
     assert [r["run_id"] for r in made["runs"]] == ["good"]
-    told = {name: next(e for e in made["skipped"] if f"/{name}" in e["what"]) for name in (p.name for p in paths[:-1])}
+    reported = {
+        name: next(e for e in made["skipped"] if f"/{name}" in e["what"]) for name in (p.name for p in paths[:-1])
+    }
     assert len(made["skipped"]) == 8
-    assert "is not a whole Parquet file" in told["cut"]["what"]
-    assert "could not be computed" in told["rotten"]["what"] and len(told["rotten"]["seen"]) > 10
-    assert "is not a run folder" in told["bare"]["what"] and "manifest.json" in told["bare"]["seen"]
-    assert told["later"]["seen"] == "schema version 99, wanted 2"
-    assert told["empty"]["seen"] == "no row in acks, 0 events, state finished"
-    assert told["back"]["seen"] == "1 record of producer p answered before they were sent"
-    assert "moved by 5.000 s against each other" in told["moved"]["seen"]
-    assert told["old"]["seen"] == "no 'workload' in its manifest or events"
+    assert "is not a complete Parquet file" in reported["cut"]["what"]
+    assert "could not be computed" in reported["rotten"]["what"] and len(reported["rotten"]["observed"]) > 10
+    assert "is not a run folder" in reported["bare"]["what"] and "manifest.json" in reported["bare"]["observed"]
+    assert reported["later"]["observed"] == "schema version 99, wanted 3"
+    assert reported["empty"]["observed"] == "no row in acks, 0 events, state finished"
+    assert reported["back"]["observed"] == "1 record of producer p answered before they were sent"
+    assert "moved by 5.000 s against each other" in reported["moved"]["observed"]
+    assert reported["old"]["observed"] == "no 'workload' in its manifest or events"
     page, err = (tmp_path / "out/report.html").read_text(), capsys.readouterr().err
     for path in paths[:-1]:
         assert f"{path}" in page and f"{path}" in err

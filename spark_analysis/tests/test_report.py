@@ -1,4 +1,4 @@
-"""The whole way from run folders to the page, on generated runs with known answers."""
+"""The complete way from run folders to the page, on generated runs with known answers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Text(HTMLParser):
         return " ".join(" ".join(self.words).split())
 
 
-def test_the_outage_is_told_with_its_numbers(document: dict[str, Any]) -> None:
+def test_the_outage_is_reported_with_its_numbers(document: dict[str, Any]) -> None:
     run = document["runs"][0]
     assert run["findings"] == [
         "LOST: 1 of the 1,100 acknowledged records.",
@@ -72,7 +72,7 @@ def test_the_outage_is_told_with_its_numbers(document: dict[str, Any]) -> None:
         "NOT_ENOUGH_RACKS (the first after 2.00 s).",
         "min.insync.racks 2 → 1: acknowledged again after 0.50 s, 200 records acknowledged until the next change.",
         "min.insync.racks 1 → 2: 150 records acknowledged until the next change.",
-        "Every replica was in sync again 2.00 s after the fault was mended.",
+        "Every replica was in sync again 2.00 s after the fault was healed.",
     ]
     totals = run["outage"]["durability"]["totals"]
     assert (totals["lost"], totals["duplicates"], totals["present_though_not_acknowledged"]) == (1, 1, 1)
@@ -98,7 +98,7 @@ def test_two_rounds_of_a_benchmark_carry_no_verdict(document: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize(("share", "text"), [(0.5, "50% busy in the median block."), (0.97, "it was saturated")])
-def test_a_saturated_machine_is_told(share: float, text: str) -> None:
+def test_a_saturated_machine_is_reported(share: float, text: str) -> None:
     assert text in words.machine({"cpu_busy": share})
 
 
@@ -117,7 +117,7 @@ def test_the_page_holds_the_numbers_of_the_document(html: str, document: dict[st
         shown = "not enough samples" if row["value_us"] is None else f"{row['value_us'] / 1000:.2f} ms"
         assert shown in text
     assert "seed 7" in text and "kafka 4.3.1" in text and "kip-min-insync-racks" in text
-    assert "Left out: " in text and "not-a-run is not a run folder" in text
+    assert "Skipped: " in text and "not-a-run is not a run folder" in text
 
 
 def test_the_markdown_has_the_findings_and_the_tables_of_a_benchmark(report: Path, document: dict[str, Any]) -> None:
@@ -131,21 +131,21 @@ def test_the_markdown_has_the_findings_and_the_tables_of_a_benchmark(report: Pat
     assert widths == {8}, "nine columns in every row of the goals"
 
 
-def test_lives_of_the_same_benchmark_are_told_together(document: dict[str, Any]) -> None:
+def test_trials_of_the_same_benchmark_are_reported_together(document: dict[str, Any]) -> None:
     one, other = (copy.deepcopy(document["runs"][1]) for _ in range(2))
     other["run_id"] = "second"
     goals = one["bench"]["goals"]
     ratio = next(row["estimate"] for row in goals if row["estimate"] and not row["verdict"].startswith(NOT_HERE))
     made = build([one, other], [])
     lines = markdown.summary(made).splitlines()
-    place = lines.index("## made: 2 lives of its cluster together")
+    place = lines.index("## made: 2 trials of its cluster together")
     head = next(n for n in range(place, len(lines)) if lines[n].startswith("| "))
-    assert lines[place + 2].startswith("- made, 2 lives: P")
-    assert lines[head].endswith("| 95 % interval | lives | verdict | each life |")
+    assert lines[place + 2].startswith("- made, 2 trials: P")
+    assert lines[head].endswith("| 95 % interval | trials | verdict | each life |")
     assert lines[head + 2].endswith(f"| - | 2 | not enough runs | {ratio:.2f}, {ratio:.2f} |")
     page = Text(render.page(made)).text
-    assert "2 lives of its cluster together" in page and f"not enough runs {ratio:.2f}, {ratio:.2f}" in page
-    assert "lives of its cluster" not in Text(render.page(build([one], []))).text
+    assert "2 trials of its cluster together" in page and f"not enough runs {ratio:.2f}, {ratio:.2f}" in page
+    assert "trials of its cluster" not in Text(render.page(build([one], []))).text
 
 
 def test_the_page_needs_nothing_from_outside(html: str) -> None:
@@ -192,11 +192,11 @@ def test_an_unfinished_and_an_empty_run_say_so(
     cut = folder(tmp_path / "cut", state="running", acks=[ack(0, 0, MS)])
     empty = folder(tmp_path / "empty", state="failed", failure="no broker")
     assert cli.main(["report", str(cut), str(empty), "--out", str(tmp_path / "out")]) == 0
-    told = capsys.readouterr()
-    assert told.out.strip() == str(tmp_path / "out/report.html")
+    reported = capsys.readouterr()
+    assert reported.out.strip() == str(tmp_path / "out/report.html")
     text = Text((tmp_path / "out/report.html").read_text()).text
     assert "cut was never finished" in text
-    for shown in (text, told.err):
+    for shown in (text, reported.err):
         assert f"{empty} holds no record of any send" in shown and "no row in acks, 0 events, state failed" in shown
 
 
@@ -204,19 +204,19 @@ def test_an_unfinished_and_an_empty_run_say_so(
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     if CHROMIUM is None and not os.environ.get("CI"):
         pytest.skip("no chromium on this machine")
-    assert CHROMIUM is not None, "no chromium, and here this test may not be left out: install the package chromium"
+    assert CHROMIUM is not None, "no chromium, and here this test may not be skipped: install the package chromium"
     with Browser(tmp_path_factory.mktemp("profile")) as made:
         yield made
 
 
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_browser_draws_the_page_without_complaint(
+def test_a_browser_draws_the_page_without_violation(
     browser: Browser, report: Path, tmp_path: Path, size: tuple[int, int], scheme: str
 ) -> None:
-    browser.complaints.clear()
+    browser.violations.clear()
     browser.open(f"file://{report}/report.html", size, scheme)
-    assert browser.complaints == []
+    assert browser.violations == []
     paper = browser.ask("getComputedStyle(document.body).backgroundColor")
     assert (sum(int(n) for n in re.findall(r"\d+", paper)) < 200) == (scheme == "dark"), paper
     ink = browser.ask("getComputedStyle(document.querySelector('figure svg text')).fill")
@@ -251,8 +251,8 @@ def test_numbers_in_the_browser_are_those_of_the_document(
         for r in run["bench"]["ratios"]
     ]
     assert len(rows) == 3
-    left_out = browser.ask("document.querySelector('#left-out').textContent")
-    assert all(e["seen"] in left_out and e["do"] in left_out for e in document["skipped"])
+    skipped = browser.ask("document.querySelector('#left-out').textContent")
+    assert all(e["observed"] in skipped and e["do"] in skipped for e in document["skipped"])
 
 
 def test_the_page_prints_on_white_and_nothing_is_cut_off(browser: Browser, report: Path) -> None:

@@ -1,4 +1,4 @@
-"""The same benchmark on several clusters: one ratio a life, an interval over lives."""
+"""The same benchmark on several clusters: one ratio a life, an interval over trials."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ def life(number: int, ratio: float | None, again: float = 1.01, **spec: Any) -> 
     }
 
 
-def test_a_ratio_of_each_life_and_an_interval_over_lives() -> None:
-    seen = [1.0, 1.01, 0.99, 1.02, 1.0, 1.01]
-    (found,) = trials.over_lives([life(n, ratio) for n, ratio in enumerate(seen)])
+def test_a_ratio_of_each_trial_and_an_interval_over_trials() -> None:
+    observed = [1.0, 1.01, 0.99, 1.02, 1.0, 1.01]
+    (found,) = trials.over_trials([life(n, ratio) for n, ratio in enumerate(observed)])
     assert (found["name"], found["runs"]) == ("bench-x", [f"r{n}" for n in range(6)])
     (row,) = found["goals"]
-    assert (row["by_life"], row["rounds"], row["verdict"]) == (seen, 6, GOAL_MET)
+    assert (row["by_trial"], row["rounds"], row["verdict"]) == (observed, 6, GOAL_MET)
     assert [row[name] for name in ("estimate", "low", "high")] == pytest.approx([1.005, 0.99, 1.02], rel=1e-4)
     assert row["note"].startswith("equal within a factor of 1.05: shown")
-    (told,) = found["findings"]
-    assert told.startswith(
-        "bench-x, 6 lives: P0 p50, patched / stock, acks=all: 1.005, 95 % interval 0.990 to 1.020: meets"
+    (reported,) = found["findings"]
+    assert reported.startswith(
+        "bench-x, 6 trials: P0 p50, patched / stock, acks=all: 1.005, 95 % interval 0.990 to 1.020: meets"
     )
 
 
-def test_lives_that_differ_widen_the_interval() -> None:
-    (found,) = trials.over_lives([life(n, 0.9 + n * 0.03) for n in range(6)])
+def test_trials_that_differ_widen_the_interval() -> None:
+    (found,) = trials.over_trials([life(n, 0.9 + n * 0.03) for n in range(6)])
     assert found["goals"][0]["high"] == pytest.approx(1.05) and found["goals"][0]["verdict"] == FLOOR_MET
 
 
-def test_noise_over_lives_beyond_the_floor_shows_nothing() -> None:
-    (found,) = trials.over_lives([life(n, 1.0 + n / 1000, again=1.06 + n / 1000) for n in range(6)])
+def test_noise_over_trials_beyond_the_floor_shows_nothing() -> None:
+    (found,) = trials.over_trials([life(n, 1.0 + n / 1000, again=1.06 + n / 1000) for n in range(6)])
     assert found["goals"][0]["verdict"] == (
         "not shown: acks=all differs from itself by a factor of 1.06, more than the floor"
     )
 
 
-def test_throughput_is_judged_beside_its_own_noise() -> None:
+def test_throughput_is_evaluated_beside_its_own_noise() -> None:
     def runs(again: float) -> list[dict[str, Any]]:
         made = [life(n, None) for n in range(6)]
         for n, run in enumerate(made):
@@ -62,7 +62,7 @@ def test_throughput_is_judged_beside_its_own_noise() -> None:
             run["bench"] |= {"goals": [goal], "knee": {"ratios": {"control": {"estimate": again + n / 1000}}}}
         return made
 
-    (quiet,), (loud,) = (trials.over_lives(runs(again))[0]["goals"] for again in (0.99, 0.9))
+    (quiet,), (loud,) = (trials.over_trials(runs(again))[0]["goals"] for again in (0.99, 0.9))
     assert quiet["verdict"] == GOAL_MET and quiet["note"].startswith("equal within a factor of 1.053: shown")
     assert loud["verdict"] == "not shown: acks=all differs from itself by a factor of 1.11, more than the floor"
 
@@ -73,22 +73,22 @@ def test_what_no_run_could_answer_is_not_answered_by_many() -> None:
         run["bench"]["goals"].append(
             {"id": "P1", "what": GOALS["P1", 500].what, "estimate": 0.5, "verdict": f"{NOT_HERE}: no delays"}
         )
-    (found,) = trials.over_lives(runs)
+    (found,) = trials.over_trials(runs)
     assert [row["id"] for row in found["goals"]] == ["P0"]
 
 
-def test_few_lives_are_not_enough_and_one_without_a_ratio_does_not_count() -> None:
-    (found,) = trials.over_lives([life(n, None if n == 3 else 1.0) for n in range(6)])
-    (nothing,) = trials.over_lives([life(n, None) for n in range(2)])
-    assert nothing["findings"] == ["bench-x, 2 lives: none of its goals was measured."]
-    assert found["goals"][0]["verdict"] == NOT_ENOUGH and len(found["goals"][0]["by_life"]) == 5
+def test_few_trials_are_not_enough_and_one_without_a_ratio_does_not_count() -> None:
+    (found,) = trials.over_trials([life(n, None if n == 3 else 1.0) for n in range(6)])
+    (nothing,) = trials.over_trials([life(n, None) for n in range(2)])
+    assert nothing["findings"] == ["bench-x, 2 trials: none of its goals was measured."]
+    assert found["goals"][0]["verdict"] == NOT_ENOUGH and len(found["goals"][0]["by_trial"]) == 5
 
 
-def test_only_runs_of_the_same_benchmark_are_lives() -> None:
+def test_only_runs_of_the_same_benchmark_are_trials() -> None:
     other = [
         life(1, 1.0, workload={"name": "y", "modes": MODES}),
         life(2, 1.0, backend="netns"),
         {**life(3, 1.0), "versions": {}},
     ]
     outage = {**life(4, 1.0), "bench": None}
-    assert trials.over_lives([life(0, 1.0), *other, outage]) == []
+    assert trials.over_trials([life(0, 1.0), *other, outage]) == []

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_analysis.transforms.clock import CLOCK_SEEN, clock_seen, early, shift
+from spark_analysis.transforms.clock import CLOCK_OBSERVED, clock_observed, early, shift
 from spark_analysis.transforms.latency import outcome
 
 BLOCK = ("run", "pair", "block", "mode", "role", "part")
@@ -26,7 +26,7 @@ def bucket(value: Column) -> Column:
 
 def tallied(inside: DataFrame, *, exact: bool) -> DataFrame:
     """All that is counted of records, in one pass: measure, block, part, quarter, outcome, cause, value (µs), records,
-    max_us, and CLOCK_SEEN. ``exact`` keeps every microsecond apart, else a bucket is one value.
+    max_us, and CLOCK_OBSERVED. ``exact`` keeps every microsecond apart, else a bucket is one value.
 
     Measure latency has outcome and cause, the latency from the due time where it was acknowledged, and the longest of
     each value; measure send_lag, over all records that were tried, the quarter of the part and how late they were sent.
@@ -34,7 +34,7 @@ def tallied(inside: DataFrame, *, exact: bool) -> DataFrame:
     acked = outcome() == "OK"
     latency_us = F.when(acked, F.expr("(done_ns - due_ns) div 1000"))
     lag_us = F.expr("(sent_ns - due_ns) div 1000")
-    told = inside.select(
+    reported = inside.select(
         *("block", "part", "quarter", "cause"),
         # Null where it went well: a key without text is counted in half the time.
         F.when(~acked, outcome()).alias("failed"),
@@ -47,8 +47,13 @@ def tallied(inside: DataFrame, *, exact: bool) -> DataFrame:
     sets = [["block", "part", "failed", "cause", "latency"], ["block", "part", "quarter", "lag"]]
     is_lag = F.grouping("latency") == 1
     return (
-        told.groupingSets(sets, *dict.fromkeys(sets[0] + sets[1]))
-        .agg(F.count("*").alias("records"), F.max("latency_us").alias("max_us"), is_lag.alias("is_lag"), *clock_seen())
+        reported.groupingSets(sets, *dict.fromkeys(sets[0] + sets[1]))
+        .agg(
+            F.count("*").alias("records"),
+            F.max("latency_us").alias("max_us"),
+            is_lag.alias("is_lag"),
+            *clock_observed(),
+        )
         .select(
             F.when(F.col("is_lag"), SEND_LAG).otherwise(LATENCY).alias("measure"),
             *("block", "part", "quarter"),
@@ -57,7 +62,7 @@ def tallied(inside: DataFrame, *, exact: bool) -> DataFrame:
             F.when(F.col("is_lag"), F.col("lag")).otherwise(F.col("latency")).alias("value"),
             "records",
             F.when(~F.col("is_lag"), F.col("max_us")).alias("max_us"),
-            *CLOCK_SEEN,
+            *CLOCK_OBSERVED,
         )
     )
 

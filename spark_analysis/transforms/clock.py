@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 # Of a group of records: how many were answered before they were sent, and the least and the most that the wall clock
 # was ahead of the monotonic clock in their due times (ns).
-CLOCK_SEEN = ("early", "from_ns", "until_ns")
+CLOCK_OBSERVED = ("early", "from_ns", "until_ns")
 
 
 def early() -> Column:
@@ -20,13 +20,13 @@ def shift() -> Column:
     return F.col("due_ns") - F.col("due_mono_ns")
 
 
-def clock_seen() -> list[Column]:
-    """CLOCK_SEEN of records with columns early and shift."""
-    seen = (F.count(F.when(F.col("early"), 1)), F.min("shift"), F.max("shift"))
-    return [column.alias(name) for column, name in zip(seen, CLOCK_SEEN, strict=True)]
+def clock_observed() -> list[Column]:
+    """CLOCK_OBSERVED of records with columns early and shift."""
+    observed = (F.count(F.when(F.col("early"), 1)), F.min("shift"), F.max("shift"))
+    return [column.alias(name) for column, name in zip(observed, CLOCK_OBSERVED, strict=True)]
 
 
 def odd_times(acks: DataFrame) -> DataFrame:
-    """CLOCK_SEEN of each producer."""
-    told = acks.select("producer", early().alias("early"), shift().alias("shift"))
-    return told.groupBy("producer").agg(*clock_seen())
+    """CLOCK_OBSERVED of each producer."""
+    reported = acks.select("producer", early().alias("early"), shift().alias("shift"))
+    return reported.groupBy("producer").agg(*clock_observed())

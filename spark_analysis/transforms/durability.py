@@ -96,10 +96,10 @@ def reordered(reads: DataFrame) -> DataFrame:
 
 def unread(reads: DataFrame, ends: DataFrame) -> DataFrame:
     """Partitions (run, topic, partition, end_offset) whose last record before the end offset was not read."""
-    seen = reads.groupBy("run", "topic", "partition").agg(F.max("offset").alias("last"))
+    observed = reads.groupBy("run", "topic", "partition").agg(F.max("offset").alias("last"))
     return (
         ends.where(F.col("end_offset") > 0)
-        .join(seen, on=["run", "topic", "partition"], how="left")
+        .join(observed, on=["run", "topic", "partition"], how="left")
         .where(F.coalesce("last", F.lit(-1)) < F.col("end_offset") - 1)
         .select("run", "topic", "partition", "end_offset", "last")
     )

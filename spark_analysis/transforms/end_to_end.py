@@ -7,10 +7,10 @@ from pyspark.sql import functions as F
 
 
 def counted(inside: DataFrame, polls: DataFrame) -> DataFrame:
-    """Records of each part of a block by whole µs; those that no consumer was given are left out."""
-    seen = polls.groupBy("run", "producer", "seq").agg(F.min("read_ns").alias("read_ns"))
+    """Records of each part of a block by complete µs; those that no consumer was given are skipped."""
+    observed = polls.groupBy("run", "producer", "seq").agg(F.min("read_ns").alias("read_ns"))
     return (
-        inside.join(seen, on=["run", "producer", "seq"], how="inner")
+        inside.join(observed, on=["run", "producer", "seq"], how="inner")
         .withColumn("value", F.floor((F.col("read_ns") - F.col("due_ns")) / 1000).cast("double"))
         .groupBy("block", "part", "value")
         .agg(F.count("*").alias("records"))

@@ -41,7 +41,7 @@ def _second(ns: Column) -> Column:
 
 
 def outcomes(acks: DataFrame, by: Sequence[str]) -> DataFrame:
-    """How many records ended how: one row per group, outcome and cause. Nothing is left out."""
+    """How many records ended how: one row per group, outcome and cause. Nothing is skipped."""
     return (
         acks.withColumn("outcome", outcome())
         .groupBy(*by, "outcome", "cause")
@@ -67,22 +67,22 @@ def quantiles(
     ``value_us`` is null where the sample does not carry the quantile. Counting equal values first makes the exact
     computation cheaper than on single records.
     """
-    asked = [q / 1000 for q in per_thousand]
+    requested = [q / 1000 for q in per_thousand]
     rows = (
         acked.groupBy(*by, value)
         .agg(F.count("*").alias("times"))
         .groupBy(*by)
         .agg(
             F.sum("times").alias("n"),
-            F.percentile(F.col(value), F.array(*[F.lit(q) for q in asked]), F.col("times")).alias("found"),
+            F.percentile(F.col(value), F.array(*[F.lit(q) for q in requested]), F.col("times")).alias("found"),
         )
-        .withColumn("asked", F.array(*[F.lit(float(q)) for q in per_thousand]))
-        .select(*by, "n", F.explode(F.arrays_zip("asked", "found")).alias("both"))
+        .withColumn("requested", F.array(*[F.lit(float(q)) for q in per_thousand]))
+        .select(*by, "n", F.explode(F.arrays_zip("requested", "found")).alias("both"))
     )
-    # Rounded, so that the sample rule is arithmetic of whole numbers; a quantile has one decimal at most.
+    # Rounded, so that the sample rule is arithmetic of integers; a quantile has one decimal at most.
     enough = F.col("n") * F.round((1000 - F.col("per_thousand")) * 10) >= MIN_EXCEEDANCES * 10_000
     return (
-        rows.withColumn("per_thousand", F.col("both.asked"))
+        rows.withColumn("per_thousand", F.col("both.requested"))
         .withColumn("value_us", F.when(enough, F.col("both.found")))
         .select(*by, "per_thousand", "n", "value_us")
     )

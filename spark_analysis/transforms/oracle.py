@@ -1,4 +1,4 @@
-"""What an ideal quorum would have done: when enough followers in enough racks had told a leader of each record.
+"""What an ideal quorum would have done: when enough followers in enough racks had reported a leader of each record.
 
 With m replicas and k racks needed, the leader counting in both, that is max(T_(m-1), D_(k-1)): the (m-1)-th follower,
 and the (k-1)-th rack other than the leader's, each by its first follower. Waiting for all is the last follower.
@@ -14,20 +14,22 @@ _PLACE = ["run", "topic", "partition"]
 
 
 def arrivals(acked: DataFrame, fetches: DataFrame, racks: DataFrame) -> DataFrame:
-    """One row per record: followers_ns (when each follower's fetch told of it, first one first), racks_ns (the same of
-    each rack other than the leader's, by its first follower).
+    """One row per record: followers_ns (when each follower's fetch reported of it, first one first), racks_ns (the same
+    of each rack other than the leader's, by its first follower).
 
-    ``acked`` has topic, partition and offset; ``racks`` broker and rack. A follower that never told of a record has no
-    entry.
+    ``acked`` has topic, partition and offset; ``racks`` broker and rack. A follower that never reported of a record has
+    no entry.
     """
-    told = fetches.select(*_PLACE, "leader", "follower", F.col("leo").alias("upto"), F.col("mono_ns").alias("at_ns"))
+    reported = fetches.select(
+        *_PLACE, "leader", "follower", F.col("leo").alias("upto"), F.col("mono_ns").alias("at_ns")
+    )
     pairs = fetches.select(*_PLACE, "leader", "follower").distinct()
-    asked = (
+    requested = (
         acked.select(*_RECORD, "topic", "partition", (F.col("offset") + 1).alias("upto"))
         .join(F.broadcast(pairs), on=_PLACE, how="inner")
         .withColumn("at_ns", F.lit(None).cast("long"))
     )
-    # A follower holds a record from the first fetch on that tells of an end behind it: the least time of all such.
+    # A follower holds a record from the first fetch on that reports of an end behind it: the least time of all such.
     order = (
         Window.partitionBy(*_PLACE, "leader", "follower")
         .orderBy(F.desc("upto"))
@@ -38,7 +40,7 @@ def arrivals(acked: DataFrame, fetches: DataFrame, racks: DataFrame) -> DataFram
         for who in ("leader", "follower")
     }
     found = (
-        asked.unionByName(told, allowMissingColumns=True)
+        requested.unionByName(reported, allowMissingColumns=True)
         .withColumn("known_ns", F.min("at_ns").over(order))
         .where(F.col("seq").isNotNull() & F.col("known_ns").isNotNull())
         .join(rack_of["leader"], on="leader", how="inner")
@@ -59,14 +61,14 @@ def arrivals(acked: DataFrame, fetches: DataFrame, racks: DataFrame) -> DataFram
 
 def quorum_ns(replicas: Column, racks: Column) -> Column:
     """When ``replicas`` replicas in ``racks`` racks, the leader among them, had the record; null if that was never
-    seen.
+    observed.
     """
     enough, spanning = _nth("followers_ns", replicas - 1), _nth("racks_ns", racks - 1)
     return F.when(enough.isNotNull() & spanning.isNotNull(), F.greatest(enough, spanning))
 
 
 def all_ns(followers: int) -> Column:
-    """When every one of that many followers had the record; null if that was never seen."""
+    """When every one of that many followers had the record; null if that was never observed."""
     return F.when(F.size("followers_ns") == followers, F.array_max("followers_ns"))
 
 

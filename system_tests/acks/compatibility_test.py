@@ -28,7 +28,7 @@ class Compatibility(RackTest):
                 refused = old.finish()
                 expect.all_ended_with(refused, 10, "INVALID_REQUIRED_ACKS")
                 longest = max((r["done_ns"] - r["sent_ns"]) / 1e9 for r in refused.rows)
-                assert longest < expect.PROMPT_S, f"{name} was told after {longest:.1f} s"
+                assert longest < expect.PROMPT_S, f"{name} was reported after {longest:.1f} s"
                 assert old.process.lines[-1]["metrics"]["record-retry-total"] == 0, old.process.lines[-1]
             expect.all_acknowledged(self.produce(kafka, "all", "old", 10), 10)
 
@@ -46,7 +46,7 @@ class Compatibility(RackTest):
                 self.producer(kafka, f"stock{value}", "ours", client="stock", acks=value)
             except LoadClientError as e:
                 words = f"ConfigException: Invalid value {value} for configuration acks: String must be one of: all"
-                assert words in e.seen, e.seen
+                assert words in e.observed, e.observed
             else:
                 raise AssertionError(f"the stock client began with acks={value}")
 

@@ -10,7 +10,7 @@ from system_tests.lib.base import RackTest
 class ExactlyOnce(RackTest):
     """Broker 1 leads what is produced into, and is killed.
 
-    "closed" asks for all three replicas, so that whoever is elected has all that was acknowledged. "open" asks for two
+    "closed" requires all three replicas, so that whoever is elected has all that was acknowledged. "open" requires two
     of them: the next leader may lack what was acknowledged last. The copies of "open" are led by brokers that live.
     """
 
@@ -39,7 +39,7 @@ class ExactlyOnce(RackTest):
                     kafka.wait_in_sync(topic, {2, 3})
                 shrunk = self.run.event("note", "isr-shrunk", "point", {"topic": "open"})
                 outage = acks.wait_acknowledged(producers["open"], shrunk, 50)
-                job.wait_totals("the job to go on", lambda t: t["copied"] > outage.rows[20]["seq"])
+                job.wait_totals("the job to continue", lambda t: t["copied"] > outage.rows[20]["seq"])
                 assert not producers["closed"].records().due(shrunk).ok, "acknowledged with two of three replicas"
 
             for topic in ("closed", "open"):

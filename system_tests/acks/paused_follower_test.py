@@ -1,4 +1,4 @@
-"""One follower hangs while it is in sync: acks=min.insync.replicas goes on, acks=all stands still (seed 001)."""
+"""One follower hangs while it is in sync: acks=min.insync.replicas continues, acks=all stands still (seed 001)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODES = {"quorum": acks.QUORUM, "all": "all", "one": "1"}
 
 
 class PausedFollower(RackTest):
-    """Three producers on one partition, one for each acks; its third replica is frozen for a while."""
+    """Three producers on one partition, one for each acks; its third replica is paused for a while."""
 
     def test_quorum_keeps_its_latency_while_all_stalls(self) -> None:
         """Latency, exposure, what consumers see, and requests by acks."""
@@ -28,7 +28,7 @@ class PausedFollower(RackTest):
                 name: self.producer(kafka, name, "t", acks=mode, rate=50, delivery_timeout_ms=120000)
                 for name, mode in MODES.items()
             }
-            for producer in producers.values():  # a cold client may ask the frozen broker for what it needs to begin
+            for producer in producers.values():  # a cold client may ask the paused broker for what it needs to begin
                 producer.wait_totals("the producer to be warm", lambda t: t["acked"] >= 100)
             with self.run.phase("quiet"):
                 quiet_ns = time.time_ns()
@@ -43,9 +43,9 @@ class PausedFollower(RackTest):
                 samples = kafka.samples()
                 assert total(samples, acks.ABOVE_RECORDS) >= 150, total(samples, acks.ABOVE_RECORDS)
                 assert total(samples, acks.ABOVE_BYTES) >= 150 * 200, total(samples, acks.ABOVE_BYTES)
-                # gauges are read one after the other, and records go on coming
+                # gauges are read one after the other, and records continue coming
                 wait_for("the broker's count to be that of its only partition", lambda: counts_agree(kafka), 20)
-                seen, _ = readable(kafka.bootstrap, "t")
+                observed, _ = readable(kafka.bootstrap, "t")
                 resumed_ns = time.time_ns()
 
             acks.wait_acknowledged(producers["all"], resumed_ns, 50)
@@ -56,7 +56,7 @@ class PausedFollower(RackTest):
             early = [r for r in during["all"].ok if r["done_ns"] < resumed_ns]
             assert during["all"].rows and not early, f"acks=all was answered without the follower: {early[:3]}"
             self.latency_kept(sent["quorum"].due(quiet_ns, paused_ns), during["quorum"])
-            expect.none_of(during["quorum"], seen)
+            expect.none_of(during["quorum"], observed)
             grown = later(kafka, counted)
             assert all(grown[mode] > 0 for mode in MODES.values()) and grown["0"] == 0, grown
 
@@ -71,7 +71,7 @@ class PausedFollower(RackTest):
             self.wait_metric(kafka, acks.ABOVE_RECORDS, 0)
             self.wait_metric(kafka, acks.ABOVE_BYTES, 0)
             read = self.read(kafka, "t")
-            expect.once_each([s for name, s in sent.items() if name != "silent"], read)  # acks=0 is told no offset
+            expect.once_each([s for name, s in sent.items() if name != "silent"], read)  # acks=0 is reported no offset
             assert len(read) == sum(len(s) for s in sent.values()), f"{len(read)} in the log"
 
     def latency_kept(self, quiet: Acks, paused: Acks) -> None:
@@ -84,8 +84,8 @@ class PausedFollower(RackTest):
 def counts_agree(kafka: KafkaRacks) -> bool | Pending:
     """Whether the records above the high watermark are those of partition t-0."""
     samples = kafka.samples()
-    whole, own = total(samples, acks.ABOVE_RECORDS), total(samples, acks.ABOVE_PARTITION, topic="t")
-    return whole == own or Pending(f"{whole} in all, {own} of the partition")
+    complete, own = total(samples, acks.ABOVE_RECORDS), total(samples, acks.ABOVE_PARTITION, topic="t")
+    return complete == own or Pending(f"{complete} in all, {own} of the partition")
 
 
 def later(kafka: KafkaRacks, *earlier: dict[str, int]) -> dict[str, int]:

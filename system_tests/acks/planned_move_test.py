@@ -95,10 +95,10 @@ def reached(offset: int, wanted: int) -> bool | Pending:
 def follows(kafka: KafkaRacks, topic: str) -> bool | Pending:
     """Whether broker 1 has given the topic up, so that nobody can fetch from it any more.
 
-    It is asked for by its log, as a broker that ends may close its metrics and its listener at any time.
+    It is requested by its log, as a broker that ends may close its metrics and its listener at any time.
     """
-    told = kafka.logged("a1", rf"Follower {topic}-0 starts at leader epoch", ["state-change.log"])
-    return bool(told) or Pending("its log does not say so")
+    reported = kafka.logged("a1", rf"Follower {topic}-0 starts at leader epoch", ["state-change.log"])
+    return bool(reported) or Pending("its log does not say so")
 
 
 def leader(kafka: KafkaRacks, topic: str) -> int:

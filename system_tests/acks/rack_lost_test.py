@@ -1,4 +1,4 @@
-"""A rack dies under producers with acks=min.insync.replicas: each is told at once what holds for its topic."""
+"""A rack dies under producers with acks=min.insync.replicas: each is reported at once what holds for its topic."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class RackLost(RackTest):
     """Brokers 1 and 2 in rack a, 3 in b, 4 in c; rack b is killed and comes back."""
 
     def test_refused_where_the_span_is_gone(self) -> None:
-        """Refused on one rack, acknowledged on two, and the dead leader's requests end; each record is told once."""
+        """Refused on one rack, acknowledged on two, the dead leader's requests end; each record is reported once."""
         with self.racks(self.spec("a:2,b:1,c:1", settings=acks.CALM)) as kafka:
             topics = self.topics(kafka)
             for topic, replicas in (("gone", [1, 2, 3]), ("kept", [1, 3, 4]), ("led", [3, 1, 4])):
@@ -50,13 +50,13 @@ class RackLost(RackTest):
                 back = self.run.event("note", "isr-restored", "point", {"topic": topic})
                 producer.process.resume()
                 acks.wait_acknowledged(producer, back, 20)
-            sent = {topic: self.told_once(producer) for topic, producer in producers.items()}
+            sent = {topic: self.reported_once(producer) for topic, producer in producers.items()}
 
             results = {topic: {result for result, _ in s.counts} for topic, s in sent.items()}
             assert results["gone"] == {"OK", expect.AFTER_APPEND, expect.REFUSED}, sent["gone"].counts
             appended = sent["gone"].where(lambda r: r["result"] == expect.AFTER_APPEND)
             late = max((r["done_ns"] - shrunk) / 1e9 for r in appended.rows)
-            assert late < PROMPT_S, f"the last one was told {late:.1f} s after the ISR was seen to shrink"
+            assert late < PROMPT_S, f"the last one was reported {late:.1f} s after the ISR was observed to shrink"
             expect.all_acknowledged(sent["kept"], len(sent["kept"]))
             assert results["led"] - {"OK"} and results["led"] <= {"OK", *LEADER_GONE}, sent["led"].counts
 
@@ -69,7 +69,7 @@ class RackLost(RackTest):
             assert len(kept) == len(sent["kept"]), f"{len(kept)} in the log, {len(sent['kept'])} sent"
             expect.lost_only_above(sent["led"], self.read(kafka, "led"), certain)
 
-    def told_once(self, producer: LoadService) -> Acks:
+    def reported_once(self, producer: LoadService) -> Acks:
         """What became of the records; none was answered twice or not at all."""
         sent = producer.end()
         totals = producer.process.lines[-1]

@@ -1,4 +1,4 @@
-"""Clients that are not ours: one that sends -2 when told to, and one that needs the topic setting acks.all.scope."""
+"""third-party clients: one that sends -2 when reported to, and one that needs the topic setting acks.all.scope."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class OtherClients(RackTest):
         with self.racks(self.spec("a:1,b:1,c:1", settings=acks.LASTING), [expect.CHANGE_REFUSED]) as kafka:
             topics = self.topics(kafka)
             self.values(kafka, topics)
-            topics.create("whole", [[1, 2, 3]], min_insync_replicas=2, acks_all_scope="isr")
+            topics.create("complete", [[1, 2, 3]], min_insync_replicas=2, acks_all_scope="isr")
             topics.create("scoped", [[1, 2, 3]], min_insync_replicas=2, acks_all_scope=acks.QUORUM)
             assert refused_by_librdkafka() != "", "librdkafka takes -2 by now: say so in the documents"
 
@@ -32,21 +32,21 @@ class OtherClients(RackTest):
                 served = {
                     name: self.stock_python(kafka, client, name, topic, records=5, acks=value)
                     for name, client, topic, value in (
-                        ("number", "kafka-python", "whole", acks.NUMBER),
+                        ("number", "kafka-python", "complete", acks.NUMBER),
                         ("by-topic", "confluent-kafka", "scoped", "all"),
                         ("by-default", "confluent-kafka", "follows", "all"),
                     )
                 }
                 for producer in served.values():
                     expect.all_acknowledged(producer.finish(), 5)
-                waiting = {"whole": self.waits(kafka, "whole", 5)}
+                waiting = {"complete": self.waits(kafka, "complete", 5)}
                 acks.set_during_pause(kafka, self.run, "scoped", SCOPE, "isr")
                 waiting["scoped"] = self.waits(kafka, "scoped", 5)
-                assert kafka.in_sync("whole") == {0: {1, 2, 3}}, "the follower left the ISR, so nothing was shown"
+                assert kafka.in_sync("complete") == {0: {1, 2, 3}}, "the follower left the ISR, so nothing was shown"
 
             for producer in waiting.values():
                 expect.all_acknowledged(producer.finish(), 1)
-            for topic, names in (("whole", ["number"]), ("scoped", ["by-topic"]), ("follows", ["by-default"])):
+            for topic, names in (("complete", ["number"]), ("scoped", ["by-topic"]), ("follows", ["by-default"])):
                 sent = [served[name].records() for name in names]
                 sent += [waiting[topic].records()] if topic in waiting else []
                 expect.once_each(sent, self.read(kafka, topic))

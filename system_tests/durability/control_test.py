@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.recording.log_errors import Allowed
-from harness.soak.checker_process import Judge
+from harness.soak.checker_process import CheckerProcess
 from harness.soak.positive_control import run_control
 from system_tests.lib import expect
 from system_tests.lib.base import RackTest
@@ -21,7 +21,7 @@ TORN = Allowed(
 
 
 class Durability(RackTest):
-    """Racks that lose their power; every replica is read from start to end, and judged."""
+    """Racks that lose their power; every replica is read from start to end, and evaluated."""
 
     def test_unprotected_racks_lose_records_protected_ones_refuse_them(self) -> None:
         """The positive control: without min.insync.racks the story loses records, and the checker lists them.
@@ -30,8 +30,8 @@ class Durability(RackTest):
         """
         lost = self.play("stock", min_racks=0)
         kept = self.play("", min_racks=2)
-        with Judge(self.folder / "check") as judge:  # one for both: it starts Spark
-            stock, ours = judge.verdict(lost), judge.verdict(kept)
+        with CheckerProcess(self.folder / "check") as evaluate:  # one for both: it starts Spark
+            stock, ours = evaluate.verdict(lost), evaluate.verdict(kept)
         for verdict in (stock, ours):
             observed = min(verdict["totals"][name] for name in ("polled", "watermarks"))
             assert observed > 0, f"nothing was observed: {verdict}"

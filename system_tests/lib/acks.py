@@ -1,4 +1,4 @@
-"""What the tests of acks=min.insync.replicas share: names of metrics, clusters that bear a frozen follower, changes."""
+"""What the tests of acks=min.insync.replicas share: names of metrics, clusters that bear a paused follower, changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ABOVE_PARTITION = "kafka_cluster_Partition_AckedAboveHighWatermarkRecords"
 REQUESTS = "kafka_server_ProduceAcks_Requests_total"
 LATENCY_MS = "kafka_server_ProduceAcks_LatencyMs"  # by acks and stat
 
-# A frozen broker stays registered and in sync for longer than any test keeps it frozen.
+# A paused broker stays registered and in sync for longer than any test keeps it paused.
 LASTING = {"broker.session.timeout.ms": 240000, "replica.lag.time.max.ms": 240000}
 
 # A dead broker is missed soon, one on a machine that stalls for some seconds is not.
@@ -44,7 +44,7 @@ def median_ms(rows: Iterable[Row]) -> float:
 
 
 def set_during_pause(kafka: KafkaRacks, run: RunFolder, topic: str, name: str, value: object) -> None:
-    """Changes a setting while a broker is frozen: if an admin client happens to ask that one, another is tried."""
+    """Changes a setting while a broker is paused: if an admin client happens to ask that one, another is tried."""
 
     def changed() -> bool:
         Topics(kafka.bootstrap, run, seconds=5).set(topic, name, value)

@@ -32,7 +32,7 @@ from harness.third_party_clients.registry import named
 # Function tests: small nodes that start fast.
 HEAP = {"broker": "256m", "controller": "128m"}
 
-# For tests whose nodes are only stopped in order, which the cluster knows at once: a busy machine is then no outage.
+# For tests whose nodes are only shut down cleanly, which the cluster knows at once: a busy machine is then no outage.
 PATIENT = {"broker.session.timeout.ms": 9000, "replica.lag.time.max.ms": 10000}
 
 
@@ -54,7 +54,7 @@ class RackTest(Test):
 
     @contextmanager
     def racks(self, spec: ClusterSpec, allowed: Sequence[Allowed] = ()) -> Iterator[KafkaRacks]:
-        """A running cluster. When the block ends well it is stopped in order and what it leaves is checked; the run
+        """A running cluster. When the block ends well it is shut down cleanly and what it leaves is checked; the run
         folder is finished either way.
         """
         distribution = find(spec.distribution)
@@ -119,7 +119,7 @@ class RackTest(Test):
         return service
 
     def read(self, kafka: KafkaRacks, topic: str, *, committed: bool = False) -> list[Row]:
-        """The whole topic, read back up to the high watermarks, or as a transactional consumer sees it."""
+        """The complete topic, read back up to the high watermarks, or as a transactional consumer sees it."""
         return read_back(kafka.bootstrap, topic, self.run, committed=committed)
 
     def wait_metric(self, kafka: KafkaRacks, name: str, value: float, seconds: float = 20, **labels: str) -> None:

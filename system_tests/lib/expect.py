@@ -1,4 +1,4 @@
-"""Expectations that several tests share, each with a message that shows what was seen instead."""
+"""Expectations that several tests share, each with a message that shows what was observed instead."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SPAN_PARTITION = "kafka_cluster_Partition_IsrRackCount"
 
 REPLICAS_REFUSED = Allowed(
     r"Error processing append operation on partition ",
-    "Kafka logs each append that is refused for min.insync.replicas as an error; the test asks for such refusals",
+    "Kafka logs each append that is refused for min.insync.replicas as an error; the test requires such refusals",
 )
 
 OVERTAKEN = Allowed(
@@ -77,7 +77,7 @@ def once_each(sent: Iterable[Acks], read: Iterable[Row]) -> None:
 def lost_only_above(acks: Acks, read: Iterable[Row], certain: int) -> list[Row]:
     """Of a partition's acknowledged records only some with offsets from `certain` on may be missing; returns those.
 
-    `certain` is a high watermark that was seen before a leader went. None is there twice, none elsewhere.
+    `certain` is a high watermark that was observed before a leader went. None is there twice, none elsewhere.
     """
     rows = list(read)
     there = {(r["producer"], r["seq"]) for r in rows}

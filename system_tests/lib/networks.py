@@ -1,4 +1,4 @@
-"""Tests whose racks must be really apart: left out where the machine cannot have networks of its own."""
+"""Tests whose racks must be really apart: skipped where the machine cannot have networks of its own."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Test = Callable[..., Any]
 
 
 def can_be_had() -> bool:
-    """Whether this session's clusters may be on the back end netns."""
-    return not (os.environ.get(NO_NETWORKS) or attempt().hindrance)
+    """Whether this session's clusters may be on the backend netns."""
+    return not (os.environ.get(NO_NETWORKS) or attempt().skip_reason)
 
 
 def needs_networks(test: Test) -> Test:
-    """Marks a test that brings up a cluster on the back end netns; the session says why it was left out."""
-    left_out: Test = test if can_be_had() else ignore(test)
-    return left_out
+    """Marks a test that brings up a cluster on the backend netns; the session says why it was skipped."""
+    skipped: Test = test if can_be_had() else ignore(test)
+    return skipped

@@ -27,7 +27,7 @@ class TopicMetadata:
 
 
 def topic_metadata(cluster: KafkaCluster, user: str, topic: str) -> TopicMetadata:
-    """What a user is told of a topic. Raises OSError, struct.error for answers that are none."""
+    """What a user is reported of a topic. Raises OSError, struct.error for answers that are none."""
     context = ssl.create_default_context(cafile=str(trust_file(cluster.folder)))
     address, _, port = cluster.plan.secure_bootstrap.split(",")[0].partition(":")
     with (
@@ -115,7 +115,7 @@ def _topic(data: bytes) -> TopicMetadata:
     for _ in range(r.varint() - 1):  # brokers: id, host, port, rack
         r.number("i"), r.text(), r.number("i"), r.text(), r.fields()
     r.text(), r.number("i")  # cluster and controller
-    assert r.varint() == 2, "one topic was asked for"
+    assert r.varint() == 2, "one topic was requested"
     error = r.number("h")
     r.text(), r.take(16), r.take(1)  # name, id, internal
     for _ in range(r.varint() - 1):  # error, number, leader, epoch, replicas, in sync, offline

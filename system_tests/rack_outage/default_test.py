@@ -30,16 +30,16 @@ class DefaultAsStock(RackTest):
 
     def test_same_outcomes_and_counts(self) -> None:
         """One broker a rack; rack c goes, then rack b, then both come back."""
-        seen = {kind: self.workload(kind) for kind in ("stock", "rackspan")}
-        stock, ours = seen["stock"], seen["rackspan"]
+        observed = {kind: self.workload(kind) for kind in ("stock", "rackspan")}
+        stock, ours = observed["stock"], observed["rackspan"]
         assert list(stock) == list(ours)
         different = {step: (stock[step], ours[step]) for step in stock if stock[step] != ours[step]}
         assert not different, f"stock and rackspan differ in {different}"
         assert stock["one rack"]["acks=all"] == {(expect.FEW_REPLICAS, ""): 30}, stock["one rack"]
 
     def workload(self, kind: str) -> dict[str, Any]:
-        """What was seen after each step, in terms that must not depend on the distribution."""
-        seen: dict[str, Any] = {}
+        """What was observed after each step, in terms that must not depend on the distribution."""
+        observed: dict[str, Any] = {}
         spec = self.spec("a:1,b:1,c:1", settings=PATIENT, distribution=kind)
         with self.racks(spec, [expect.REPLICAS_REFUSED]) as kafka, self.run.phase(kind):
             topics = self.topics(kafka)
@@ -48,7 +48,9 @@ class DefaultAsStock(RackTest):
             def step(name: str, racks: int, **sent: Acks) -> None:
                 samples = kafka.samples()
                 self.no_rack_alarm(kind, samples, racks)
-                seen[name] = look(kafka, topics, samples) | {key.replace("_", "="): a.counts for key, a in sent.items()}
+                observed[name] = look(kafka, topics, samples) | {
+                    key.replace("_", "="): a.counts for key, a in sent.items()
+                }
 
             step("start", 3, acks_all=self.produce(kafka, f"{kind}-1", "t", 100, retries=0))
             with nodes_down(kafka.kafka, "c1", how="stop", events=self.run):
@@ -66,8 +68,8 @@ class DefaultAsStock(RackTest):
             again = self.stock_python(kafka, "kafka-python", f"{kind}-5", "t", records=20).finish()
             step("back", 3, acks_all=again)
             read = self.read(kafka, "t")
-            seen["read"] = sorted((r["offset"], r["producer"].removeprefix(kind), r["seq"]) for r in read)
-        return seen
+            observed["read"] = sorted((r["offset"], r["producer"].removeprefix(kind), r["seq"]) for r in read)
+        return observed
 
     def no_rack_alarm(self, kind: str, samples: list[Sample], racks: int) -> None:
         """The metrics of racks raise no alarm at the default, and count racks all the same."""

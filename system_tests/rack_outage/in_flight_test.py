@@ -9,10 +9,10 @@ from system_tests.lib.base import RackTest
 
 
 class InFlight(RackTest):
-    """Producers at work when rack b dies; the leader is in rack a, so that appends go on until the ISR shrinks."""
+    """Producers at work when rack b dies; the leader is in rack a, so that appends continue until the ISR shrinks."""
 
     def test_no_acknowledged_record_is_lost(self) -> None:
-        """Without retries the code itself is seen, and soon; with retries all is acknowledged in the end, once."""
+        """Without retries the code itself is observed, and soon; with retries all is acknowledged in the end, once."""
         with self.racks(self.spec("a:2,b:1,c:1")) as kafka:
             topics = self.topics(kafka)
             for topic in ("plain", "retried"):
@@ -38,7 +38,7 @@ class InFlight(RackTest):
             appended = sent.where(lambda r: r["result"] == expect.AFTER_APPEND)
             latest = max(appended.rows, key=lambda r: int(r["done_ns"]))
             late = (latest["done_ns"] - shrunk) / 1e9
-            assert late < 2, f"the last one was told {late:.1f} s after the ISR was seen to shrink"
+            assert late < 2, f"the last one was reported {late:.1f} s after the ISR was observed to shrink"
             expect.all_acknowledged(again, len(again))
 
             read = self.read(kafka, "plain")

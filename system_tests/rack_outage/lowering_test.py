@@ -1,4 +1,4 @@
-"""Plan row 3: min.insync.racks lowered to 1 during the outage lets everything go on without a restart."""
+"""Plan row 3: min.insync.racks lowered to 1 during the outage lets everything continue without a restart."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ class Lowering(RackTest):
         """A producer that waits is served, and a high watermark that stood still moves although nobody writes."""
         with self.racks(self.spec("a:2,b:1,c:1")) as kafka:
             topics = self.topics(kafka)
-            for topic in ("waiting", "frozen"):
+            for topic in ("waiting", "paused"):
                 topics.create(topic, [[1, 2, 3]], min_insync_replicas=2, min_insync_racks=2)
             waiter = self.producer(kafka, "waiter", "waiting", rate=20, delivery_timeout_ms=120000)
             waiter.wait_totals("the producer to be served", lambda t: t["acked"] >= 20)
             processes = kafka.processes()
 
             with rack_down(kafka.kafka, "b", events=self.run):
-                for topic in ("waiting", "frozen"):
+                for topic in ("waiting", "paused"):
                     kafka.wait_in_sync(topic, {1, 2})
                 self.wait_metric(kafka, expect.UNDER_RACKS, 2)
-                single = self.produce(kafka, "single", "frozen", 20, acks="1")
+                single = self.produce(kafka, "single", "paused", 20, acks="1")
                 expect.all_acknowledged(single, 20)
-                assert topics.high_watermark("frozen") == 0, "the high watermark moved on one rack"
+                assert topics.high_watermark("paused") == 0, "the high watermark moved on one rack"
                 stuck = waiter.wait_totals("the producer to wait", lambda t: t["unanswered"] >= 20)
                 assert not stuck["errors"], f"a waiting producer was given errors: {stuck['errors']}"
                 later = waiter.wait_totals("more to wait", lambda t: t["unanswered"] >= stuck["unanswered"] + 20)
                 assert later["acked"] == stuck["acked"], f"acknowledged on one rack: {stuck} then {later}"
 
-                lower(kafka, "frozen")
-                wait_for("the high watermark to move", lambda: topics.high_watermark("frozen") == 20, 10)
-                assert end_offset(kafka.broker(1), "frozen") == 20, "something was written meanwhile"
+                lower(kafka, "paused")
+                wait_for("the high watermark to move", lambda: topics.high_watermark("paused") == 20, 10)
+                assert end_offset(kafka.broker(1), "paused") == 20, "something was written meanwhile"
                 lower(kafka, "waiting")
                 waiter.wait_totals("the producer to be served again", lambda t: served(t, later))
                 self.wait_metric(kafka, expect.UNDER_RACKS, 0)
@@ -52,7 +52,7 @@ class Lowering(RackTest):
             read = self.read(kafka, "waiting")
             expect.once_each([sent], read)
             assert len(read) == len(sent), f"{len(sent)} records sent, {len(read)} in the log"
-            expect.once_each([single], self.read(kafka, "frozen"))
+            expect.once_each([single], self.read(kafka, "paused"))
 
 
 def lower(kafka: KafkaRacks, topic: str) -> None:

@@ -1,4 +1,4 @@
-"""Brokers without broker.rack: they do not start where racks are asked for, and nobody may ask while they are there."""
+"""Brokers without broker.rack: they do not start where racks are requested, and nobody may ask while they are there."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class NoRack(RackTest):
                 *("--alter", "--entity-type", "brokers", "--entity-default"),
                 *("--add-config", "min.insync.racks=2"),
             ).err
-            # The words are broker 3's own if it happens to be the one that is asked, else the controller's.
+            # The words are broker 3's own if it happens to be the one that is requested, else the controller's.
             assert any(f": {words}" in printed for words in (OWN, f"The cluster default {DEFAULT}")), printed
             # Three replicas in rack a, rack b and the one unnamed rack: what is set already still counts racks.
             assert kafka.metric(expect.SPAN_PARTITION, topic="t") == 3

@@ -1,4 +1,4 @@
-"""Plan row 2: with a whole rack down, acks=all is refused where too few racks are in sync, and nowhere else."""
+"""Plan row 2: with a complete rack down, acks=all is refused where too few racks are in sync, and nowhere else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class RackDown(RackTest):
     """Six brokers and three controllers in three racks; rack b dies with both of its brokers and its controller."""
 
     def test_refused_with_not_enough_racks(self) -> None:
-        """What the producer is told, what brokers count, what kafka-topics.sh lists, and that nothing is appended."""
+        """What the producer gets, what brokers count, what kafka-topics.sh lists, and that nothing is appended."""
         with self.racks(self.spec("a:2,b:2,c:2", controllers=3)) as kafka:
             topics = self.topics(kafka)
             topics.create("ab", AB, min_insync_replicas=2, min_insync_racks=2)
@@ -34,7 +34,7 @@ class RackDown(RackTest):
                 kafka.wait_in_sync("ab", {1, 2})
                 kafka.wait_in_sync("abc", {1, 5})
                 kafka.wait_in_sync("plain", {1, 5})
-                self.wait_metric(kafka, expect.UNDER_RACKS, 3)  # the leaders know it too, not only who was asked
+                self.wait_metric(kafka, expect.UNDER_RACKS, 3)  # the leaders know it too, not only who was requested
                 ends = ends_of(kafka)
 
                 refused = self.produce(kafka, "refused", "ab", 20, retries=0)
@@ -87,7 +87,7 @@ class RackDown(RackTest):
 
 
 def listed(kafka: KafkaRacks) -> tuple[set[str], set[str]]:
-    """Partitions that kafka-topics.sh lists as under and as at the racks that are asked for."""
+    """Partitions that kafka-topics.sh lists as under and as at the racks that are requested."""
     found = listing.listed(kafka, listing.UNDER_MIN_RACKS, listing.AT_MIN_RACKS)
     return found[listing.UNDER_MIN_RACKS], found[listing.AT_MIN_RACKS]
 

@@ -104,7 +104,7 @@ def commit(kafka: KafkaRacks, offset: int) -> None:
 
 
 def coordinated(consumer: Consumer) -> bool | Pending:
-    """Whether the broker that is asked coordinates the group: leaders of a new topic learn of it one by one."""
+    """Whether the broker that is requested coordinates the group: leaders of a new topic learn of it one by one."""
     try:
         consumer.committed([TopicPartition("follows", 0)], timeout=30)
     except KafkaException as e:

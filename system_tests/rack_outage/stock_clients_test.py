@@ -29,7 +29,7 @@ class StockClients(RackTest):
                 for client, producer in once.items():
                     expect.all_ended_with(producer.finish(), 5, KNOWN_AS[client])
                 answers = kafka.errors()
-                assert set(answers) == {expect.FEW_REPLICAS}, f"a stock client was told {answers}"
+                assert set(answers) == {expect.FEW_REPLICAS}, f"a stock client was reported {answers}"
                 assert kafka.metric(expect.RACK_FAILURES) == answers[expect.FEW_REPLICAS]
 
                 waiting = {c: self.stock_python(kafka, c, f"waits-{c}", c, records=20) for c in CLIENTS}

@@ -1,4 +1,4 @@
-"""The harness before anything is tested with it: faults are what they claim, racks are where they were asked for."""
+"""The harness before anything is tested with it: faults are what they claim, racks are where they were requested."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Harness(RackTest):
             with nodes_down(kafka.kafka, "c1", how="pause", events=self.run):
                 c1 = kafka.node("c1")
                 assert c1.look()[1] is ProcessState.PAUSED
-                assert connects(c1.node.address, c1.node.port) == "", "the kernel accepts for a frozen process"
+                assert connects(c1.node.address, c1.node.port) == "", "the kernel accepts for a paused process"
                 wait_for("broker 3 to be fenced", lambda: fenced(kafka.kafka.view().racks, 3), 20)
             wait_for("broker 3 to be back", lambda: 3 in kafka.kafka.view().racks, 20)
 
@@ -53,7 +53,9 @@ class Harness(RackTest):
                 raise AssertionError("the cluster started with a setting that is no number")
         except RackspanError as e:
             assert e.what == "a1 (rack a) ended while it was starting", e.what
-            assert "Invalid value none for configuration num.io.threads: Not a number of type INT" in e.seen, e.seen
+            assert "Invalid value none for configuration num.io.threads: Not a number of type INT" in e.observed, (
+                e.observed
+            )
 
 
 def alive(node: KafkaNode, pid: int) -> bool:

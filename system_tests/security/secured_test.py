@@ -30,12 +30,12 @@ ALLOWED = {
 
 DENIED = Allowed(
     r"Unexpected error handling request Forwarded request: .*RequestHeader\(apiKey=LIST_PARTITION_REASSIGNMENTS,",
-    "Kafka's controller logs a user's refused listing of moves as an error; kafka-topics.sh asks for it",
+    "Kafka's controller logs a user's refused listing of moves as an error; kafka-topics.sh requires it",
 )
 
 
 class Secured(RackTest):
-    """Three racks of a broker. Every client is a user; what the test itself asks for goes without encryption."""
+    """Three racks of a broker. Every client is a user; what the test itself requires goes without encryption."""
 
     def test_an_outage_with_access_control(self) -> None:
         """Refusals, -2 and the settings work as without it, and nobody changes or learns what he may not."""

@@ -65,16 +65,16 @@ class StrangeFields(RackTest):
                 tags = varint(chance.choice((1, 2, 3, 200, 2**31))) + chance.randbytes(chance.randrange(40))
                 code = produce_nowhere(kafka.bootstrap, 9, tags)
                 assert code in (None, UNKNOWN_TOPIC_OR_PARTITION), f"number {number}: {tags.hex()}"
-            seen: Counter[int | None] = Counter()
+            observed: Counter[int | None] = Counter()
             for seed in range(REQUESTS):
                 chance = random.Random(seed)
                 sound = chance.random() < 1 / 3
                 tags = section(chance, sound)
                 code = produce_nowhere(kafka.bootstrap, chance.randint(9, 12), tags)
                 assert code is not None or not sound, f"seed {seed}: hung up on {tags!r}, which is only strange"
-                seen[code] += 1
-            assert set(seen) == {None, UNKNOWN_TOPIC_OR_PARTITION}, seen
-            assert REQUESTS // 10 < seen[None] < REQUESTS * 9 // 10, f"{seen}: that tries one side only"
+                observed[code] += 1
+            assert set(observed) == {None, UNKNOWN_TOPIC_OR_PARTITION}, observed
+            assert REQUESTS // 10 < observed[None] < REQUESTS * 9 // 10, f"{observed}: that tries one side only"
             assert broker.look() == before, "it is another process now"
             assert produce_nowhere(kafka.bootstrap, 9, READABLE["ours"]) == UNKNOWN_TOPIC_OR_PARTITION
             sent = producer.end()

@@ -1,4 +1,4 @@
-"""Clients that are not ours: their programs' lines, the judge of the matrix, the tables."""
+"""third-party clients: their programs' lines, the evaluate of the matrix, the tables."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from harness.common.progress import Progress
 from harness.ducktape_support.load_service import Acks, Row
 from harness.run_folder.run_folder import arrow_schema
 from harness.third_party_clients import prepare, registry
-from harness.third_party_clients.output import Records, tell_read
-from harness.third_party_clients.registry import ROSTER, named
+from harness.third_party_clients.output import Records, report_read
+from harness.third_party_clients.registry import CLIENTS, named
 from system_tests.third_party_clients import outcomes, table
-from system_tests.third_party_clients.outcomes import Told, Verdict
+from system_tests.third_party_clients.outcomes import Reported, Verdict
 
 
 def row(seq: int, result: str = "OK", cause: str = "", due_ns: int = 0, seconds: float = 1.0) -> Row:
@@ -31,8 +31,8 @@ def row(seq: int, result: str = "OK", cause: str = "", due_ns: int = 0, seconds:
     }  # fmt: skip
 
 
-def told(*rows: Row, ended: str = "", refused: int = 9) -> Told:
-    return Told(Acks(list(rows)), ended, refused)
+def reported(*rows: Row, ended: str = "", refused: int = 9) -> Reported:
+    return Reported(Acks(list(rows)), ended, refused)
 
 
 def verdict(idempotent: bool = True) -> Verdict:
@@ -43,7 +43,7 @@ def lines_of(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_a_program_tells_of_every_record_once_with_the_columns_of_the_run_folder(
+def test_a_program_reports_of_every_record_once_with_the_columns_of_the_run_folder(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     records = Records("p", "t", [0, 2], 4, rate=100)
@@ -59,14 +59,14 @@ def test_a_program_tells_of_every_record_once_with_the_columns_of_the_run_folder
     ]
     assert set(arrow_schema("acks").names) <= set(lines[0])
     assert lines[2]["done_ns"] == 0 and lines[-1] == {"event": "summary", "producer": "p", "records": 3}
-    tell_read(1, 5, values[2])
+    report_read(1, 5, values[2])
     assert lines_of(capsys) == [{"event": "read", "partition": 1, "offset": 5, "producer": "p", "seq": 2}]
 
 
-def test_the_roster_has_one_of_each_kind_and_only_one_that_is_ours() -> None:
-    assert {c.language for c in ROSTER} == {"Java", "Python", "Node", "Go"}
-    assert [c.key for c in ROSTER if c.ours] == ["rackspan"]
-    assert named("aiokafka").hindrance == ""
+def test_the_registry_has_one_of_each_kind_and_only_one_that_is_ours() -> None:
+    assert {c.language for c in CLIENTS} == {"Java", "Python", "Node", "Go"}
+    assert [c.key for c in CLIENTS if c.ours] == ["rackspan"]
+    assert named("aiokafka").skip_reason == ""
 
 
 def test_a_client_without_its_tools_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,78 +80,78 @@ def test_a_client_without_its_tools_is_named(tmp_path: Path, monkeypatch: pytest
     assert notes == ["no npm on this machine: install it, or that client is not run"]
     assert made == ["--continue", "oldJavaClient", "goClient"]
     monkeypatch.setattr(registry, "NODE_PROGRAM", project_root() / "build" / "none" / "client.js")
-    assert named("kafkajs").hindrance == "build/none/client.js was not built"
-    v = Verdict("c", "Client", hindrance=named("kafkajs").hindrance)
-    outcomes.left_out([verdict(), v])
-    assert v.complaints == ["not run: build/none/client.js was not built"]
+    assert named("kafkajs").skip_reason == "build/none/client.js was not built"
+    v = Verdict("c", "Client", skip_reason=named("kafkajs").skip_reason)
+    outcomes.skipped([verdict(), v])
+    assert v.violations == ["not run: build/none/client.js was not built"]
 
 
 def test_an_outage_that_ends_well() -> None:
     v = verdict()
-    outcomes.outage_that_ends(v, told(row(0), row(1)), [row(0), row(1)])
-    assert v.complaints == [] and v.cells == {"outage that ends": "retried, none lost, none twice"}
+    outcomes.outage_that_ends(v, reported(row(0), row(1)), [row(0), row(1)])
+    assert v.violations == [] and v.cells == {"outage that ends": "retried, none lost, none twice"}
 
 
 @pytest.mark.parametrize(
-    ("seen", "read", "complaint"),
+    ("observed", "read", "violation"),
     [
-        (told(row(0), row(1, "UNKNOWN")), [row(0)], "the application saw {'UNKNOWN': 1}"),
-        (told(row(0), row(1, "")), [row(0)], "1 records without an answer, first [1]"),
-        (told(row(0), refused=0), [row(0)], "it was never refused, so nothing was shown"),
-        (told(row(0), row(1)), [row(1)], "1 acknowledged records are lost, first [0]"),
-        (told(row(0)), [row(0), row(0)], "1 records are there more than once, first [0]"),
-        (told(row(0), ended="exit code 1"), [row(0)], "its program ended badly: exit code 1"),
+        (reported(row(0), row(1, "UNKNOWN")), [row(0)], "the application saw {'UNKNOWN': 1}"),
+        (reported(row(0), row(1, "")), [row(0)], "1 records without an answer, first [1]"),
+        (reported(row(0), refused=0), [row(0)], "it was never refused, so nothing was shown"),
+        (reported(row(0), row(1)), [row(1)], "1 acknowledged records are lost, first [0]"),
+        (reported(row(0)), [row(0), row(0)], "1 records are there more than once, first [0]"),
+        (reported(row(0), ended="exit code 1"), [row(0)], "its program ended badly: exit code 1"),
     ],
 )
-def test_an_outage_that_ends_badly(seen: Told, read: list[Row], complaint: str) -> None:
+def test_an_outage_that_ends_badly(observed: Reported, read: list[Row], violation: str) -> None:
     v = verdict()
-    outcomes.outage_that_ends(v, seen, read)
-    assert f"outage that ends: {complaint}" in v.complaints
+    outcomes.outage_that_ends(v, observed, read)
+    assert f"outage that ends: {violation}" in v.violations
     assert v.cells == {"outage that ends": "**fails**"}
 
 
 def test_a_client_that_is_not_idempotent_may_write_twice() -> None:
     v = verdict(idempotent=False)
-    outcomes.outage_that_ends(v, told(row(0)), [row(0), row(0)])
-    assert v.complaints == [] and v.numbers["outage that ends: twice"] == 1
+    outcomes.outage_that_ends(v, reported(row(0)), [row(0), row(0)])
+    assert v.violations == [] and v.numbers["outage that ends: twice"] == 1
 
 
 @pytest.mark.parametrize(
-    ("seen", "complaint"),
+    ("observed", "violation"),
     [
-        (told(row(0), row(1, "TIMEOUT", "X", due_ns=10, seconds=7)), ""),
-        (told(row(0), row(1, due_ns=10)), "1 records were acknowledged without the rack"),
-        (told(row(0)), "the application saw no error"),
+        (reported(row(0), row(1, "TIMEOUT", "X", due_ns=10, seconds=7)), ""),
+        (reported(row(0), row(1, due_ns=10)), "1 records were acknowledged without the rack"),
+        (reported(row(0)), "the application saw no error"),
         (
-            told(row(1, "TIMEOUT", due_ns=10, seconds=99)),
+            reported(row(1, "TIMEOUT", due_ns=10, seconds=99)),
             "the application saw the error after 99.0 s, its limit was 8 s",
         ),
-        (told(row(1, "TIMEOUT", due_ns=10)), "no record was tried for longer than 1.0 of 8 s: it does not retry"),
+        (reported(row(1, "TIMEOUT", due_ns=10)), "no record was tried for longer than 1.0 of 8 s: it does not retry"),
     ],
 )
-def test_an_outage_that_stays(seen: Told, complaint: str) -> None:
+def test_an_outage_that_stays(observed: Reported, violation: str) -> None:
     v = verdict()
-    outcomes.outage_that_stays(v, seen, [row(0), row(1)], begin_ns=5, limit_s=8)
-    assert v.complaints[:1] == ([f"outage that stays: {complaint}"] if complaint else [])
+    outcomes.outage_that_stays(v, observed, [row(0), row(1)], begin_ns=5, limit_s=8)
+    assert v.violations[:1] == ([f"outage that stays: {violation}"] if violation else [])
 
 
 def test_a_mistaken_topic_is_final_where_each_record_was_refused_once() -> None:
     for refused, words in ((3, "`BAD` at once"), (4, "`BAD`, retried until its limit")):
         v = verdict()
-        outcomes.mistaken_topic(v, told(row(0, "BAD"), row(1, "BAD"), refused=refused), 8)
-        assert v.complaints == [] and v.cells == {"topic that asks for too much": words}
+        outcomes.mistaken_topic(v, reported(row(0, "BAD"), row(1, "BAD"), refused=refused), 8)
+        assert v.violations == [] and v.cells == {"topic that requires too much": words}
     v = verdict()
-    outcomes.mistaken_topic(v, told(row(0), refused=0), 8)
-    assert len(v.complaints) == 2
+    outcomes.mistaken_topic(v, reported(row(0), refused=0), 8)
+    assert len(v.violations) == 2
 
 
 def test_a_reader_must_know_the_topic_and_read_what_is_there() -> None:
     metadata = {"brokers": [2, 1], "partitions": [{"partition": 0, "leader": 1, "replicas": [1, 2]}]}
     v = verdict()
     outcomes.reading(v, "", metadata, [row(0)], [row(0)], [[1, 2]])
-    assert v.complaints == []
+    assert v.violations == []
     outcomes.reading(v, "", {**metadata, "brokers": [1]}, [row(0), row(2)], [row(0), row(1)], [[1, 2]])
-    assert v.complaints == [
+    assert v.violations == [
         "metadata: it knows brokers [1], there are [1, 2]",
         "reads: 1 records not read, first [(0, 1, 'p', 1)]",
         "reads: 1 records read that are not there, first [(0, 2, 'p', 2)]",
@@ -159,19 +159,19 @@ def test_a_reader_must_know_the_topic_and_read_what_is_there() -> None:
     leaderless = {"brokers": [1, 2], "partitions": [{"partition": 0, "leader": -1, "replicas": [1, 2]}]}
     v = verdict()
     outcomes.reading(v, "", leaderless, [], [], [[1, 2]])
-    assert v.complaints == ["metadata: it knows no leader of partitions [0]"]
+    assert v.violations == ["metadata: it knows no leader of partitions [0]"]
 
 
 def test_without_the_mapping_only_records_of_the_outage_count() -> None:
     v = verdict()
-    outcomes.without_mapping(v, told(row(0, "EARLY"), row(1, "UNKNOWN", due_ns=10), row(2, due_ns=20)), begin_ns=5)
+    outcomes.without_mapping(v, reported(row(0, "EARLY"), row(1, "UNKNOWN", due_ns=10), row(2, due_ns=20)), begin_ns=5)
     assert v.cells == {"without the mapping": "gives records up: `UNKNOWN`"}
-    assert v.complaints == ["without the mapping: the application saw {'UNKNOWN': 1}"]
+    assert v.violations == ["without the mapping: the application saw {'UNKNOWN': 1}"]
 
 
 def test_a_document_that_says_something_else_is_noticed(tmp_path: Path) -> None:
-    good, gone = verdict(), Verdict("g", "Gone", hindrance="no tool")
-    outcomes.outage_that_ends(good, told(row(0), row(1)), [row(0), row(1)])
+    good, gone = verdict(), Verdict("g", "Gone", skip_reason="no tool")
+    outcomes.outage_that_ends(good, reported(row(0), row(1)), [row(0), row(1)])
     file, page = tmp_path / table.MATRIX, tmp_path / "page.md"
     table.write(file, [good, gone])
     data = json.loads(file.read_text())
@@ -196,5 +196,5 @@ def test_the_page_has_a_line_for_every_client_in_both_tables() -> None:
     text = (project_root() / "docs" / "reference" / "clients.md").read_text()
     for kind in table.COLUMNS:
         inside = text.split(f"<!-- {kind} -->")[1].split(f"<!-- end of {kind} -->")[0]
-        assert [c.title for c in ROSTER if f"| {c.title} |" not in inside] == []
+        assert [c.title for c in CLIENTS if f"| {c.title} |" not in inside] == []
         assert "**fails**" not in inside and "not run" not in inside

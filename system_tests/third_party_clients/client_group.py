@@ -19,23 +19,23 @@ from harness.load.command import Produce, Read, java_command, load_jar
 from harness.load.process import LoadProcess
 from harness.load.records import read_reads
 from harness.recording.metrics import total
-from harness.third_party_clients.registry import ROSTER, Client
+from harness.third_party_clients.registry import CLIENTS, Client
 from system_tests.lib.base import RackTest
-from system_tests.third_party_clients.outcomes import Told, Verdict, left_out
+from system_tests.third_party_clients.outcomes import Reported, Verdict, skipped
 
 REFUSALS = "kafka_server_BrokerTopicMetrics_FailedProduceRequestsPerSec_total"
-LASTING_S = 600  # no producer ends before it is told to
+LASTING_S = 600  # no producer ends before it is reported to
 AT_ONCE = 4  # programs started at a time: more only wait for the processor
 
 Producers = Mapping[str, LoadService | ClientProducer]
 
 
-class Crew:
-    """The clients of the roster that this machine can run."""
+class TaskGroup:
+    """The clients of the registry that this machine can run."""
 
     def __init__(self, test: RackTest, kafka: KafkaRacks) -> None:
-        self.verdicts = {c.key: Verdict(c.key, c.title, hindrance=c.hindrance) for c in ROSTER}
-        self.clients = [c for c in ROSTER if not self.verdicts[c.key].hindrance]
+        self.verdicts = {c.key: Verdict(c.key, c.title, skip_reason=c.skip_reason) for c in CLIENTS}
+        self.clients = [c for c in CLIENTS if not self.verdicts[c.key].skip_reason]
         self._test = test
         self._kafka = kafka
 
@@ -93,7 +93,7 @@ class Crew:
         return LoadService(context, client.distribution, produce, run)
 
     def settle(self, label: str, producers: Producers, settled: Callable[[str, Acks], bool], seconds: float) -> None:
-        """Waits until it holds for each; those for which it never does are left to the judge."""
+        """Waits until it holds for each; those for which it never does are left to the evaluate."""
 
         def probe() -> bool | Pending:
             late = {key: p.records().counts for key, p in producers.items() if not settled(key, p.records())}
@@ -106,15 +106,15 @@ class Crew:
 
     def refusals(self, scene: str) -> dict[str, int]:
         """How many appends the running brokers refused, by client."""
-        samples = wait_for("the brokers' metrics", self._kafka.samples, 60)  # a busy broker may not tell them in time
+        samples = wait_for("the brokers' metrics", self._kafka.samples, 60)  # a busy broker may not report them in time
         return {key: int(total(samples, REFUSALS, topic=topic)) for key, topic in self.topics(scene).items()}
 
-    def finish(self, scene: str, producers: Producers, seconds: float, *, stop: bool = True) -> dict[str, Told]:
-        """Lets all producers end, or waits for their own end; what they were told."""
-        with ThreadPoolExecutor(len(ROSTER)) as pool:
+    def finish(self, scene: str, producers: Producers, seconds: float, *, stop: bool = True) -> dict[str, Reported]:
+        """Lets all producers end, or waits for their own end; what they were reported."""
+        with ThreadPoolExecutor(len(CLIENTS)) as pool:
             ended = dict(zip(producers, pool.map(lambda p: _end(p, seconds, stop), producers.values()), strict=True))
         refused = self.refusals(scene)
-        return {key: Told(producers[key].records(), why, refused[key]) for key, why in ended.items()}
+        return {key: Reported(producers[key].records(), why, refused[key]) for key, why in ended.items()}
 
     def read(self, scene: str, wanted: Mapping[str, int]) -> dict[str, tuple[str, dict[str, Any], list[Row]]]:
         """Each client reads its topic of a scene: how it ended, the metadata it got, the records."""
@@ -147,10 +147,10 @@ class Crew:
             return ended, metadata, [line for line in lines if line.get("event") == "read"]
         return ended, metadata, read_reads(out).to_pylist() if out.exists() else []
 
-    def judged(self) -> list[Verdict]:
-        """All verdicts; where nothing may be left out, a client that could not be run is a complaint."""
+    def evaluated(self) -> list[Verdict]:
+        """All verdicts; where nothing may be skipped, a client that could not be run is a violation."""
         if os.environ.get("CI"):
-            left_out(self.verdicts.values())
+            skipped(self.verdicts.values())
         return list(self.verdicts.values())
 
 
@@ -167,6 +167,6 @@ def _end(producer: LoadService | ClientProducer, seconds: float, stop: bool) -> 
     return ""
 
 
-def complaints(verdicts: Iterable[Verdict]) -> str:
-    """All complaints in words, by client."""
-    return "; ".join(f"{v.title}: {c}" for v in verdicts for c in v.complaints)
+def violations(verdicts: Iterable[Verdict]) -> str:
+    """All violations in words, by client."""
+    return "; ".join(f"{v.title}: {c}" for v in verdicts for c in v.violations)

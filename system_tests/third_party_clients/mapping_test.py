@@ -11,13 +11,13 @@ from harness.faults.rack import rack_down
 from system_tests.lib import acks
 from system_tests.lib.base import RackTest
 from system_tests.third_party_clients import outcomes, table
-from system_tests.third_party_clients.client_group import Crew
+from system_tests.third_party_clients.client_group import TaskGroup
 from system_tests.third_party_clients.unmapped import unmapped
 
 SCENE = "unmapped"
 OURS = "rackspan"
 LIMIT_S, RATE = 120.0, 10.0
-LEAST = 3  # clients that must be seen to fail
+LEAST = 3  # clients that must be observed to fail
 
 
 class WithoutMapping(RackTest):
@@ -28,29 +28,29 @@ class WithoutMapping(RackTest):
         brokers = {name: {"distribution": str(unmapped())} for name in ("a1", "b1")}
         spec = self.spec("a:1,b:1", nodes=brokers, settings=acks.CALM)
         with self.racks(spec) as kafka:
-            crew = Crew(self, kafka)
-            crew.create(SCENE, [[1, 2]], min_insync_replicas=1, min_insync_racks=2)
-            producers = crew.produce(SCENE, 1, LIMIT_S, RATE)
-            crew.settle("every client to be served", producers, lambda _, a: len(a.ok) >= 10, 60)
+            group = TaskGroup(self, kafka)
+            group.create(SCENE, [[1, 2]], min_insync_replicas=1, min_insync_racks=2)
+            producers = group.produce(SCENE, 1, LIMIT_S, RATE)
+            group.settle("every client to be served", producers, lambda _, a: len(a.ok) >= 10, 60)
             with rack_down(kafka.kafka, "b", events=self.run):
-                for topic in crew.topics(SCENE).values():
+                for topic in group.topics(SCENE).values():
                     kafka.wait_in_sync(topic, {1}, 60)
                 begin_ns = time.time_ns()
 
-                def told(key: str, so_far: Acks) -> bool:
+                def reported(key: str, so_far: Acks) -> bool:
                     return key == OURS or any(r["result"] not in ("", "OK") for r in so_far.due(begin_ns).rows)
 
-                crew.settle("clients of others to give a record up", producers, told, 60)
-                wait_for("ours to be refused", lambda: crew.refusals(SCENE)[OURS] > 1 or Pending("not yet"), 60)
-            for topic in crew.topics(SCENE).values():
+                group.settle("clients of others to give a record up", producers, reported, 60)
+                wait_for("ours to be refused", lambda: group.refusals(SCENE)[OURS] > 1 or Pending("not yet"), 60)
+            for topic in group.topics(SCENE).values():
                 kafka.wait_in_sync(topic, seconds=60)
-            ended = crew.finish(SCENE, producers, LIMIT_S + outcomes.GRACE_S)
-        for key, told_ in ended.items():
-            outcomes.without_mapping(crew.verdicts[key], told_, begin_ns)
-        verdicts = crew.judged()
+            ended = group.finish(SCENE, producers, LIMIT_S + outcomes.GRACE_S)
+        for key, reported_by_client in ended.items():
+            outcomes.without_mapping(group.verdicts[key], reported_by_client, begin_ns)
+        verdicts = group.evaluated()
         table.write(self.folder / table.MAPPING, verdicts)
         failing = [v.title for v in verdicts if v.numbers.get("without the mapping: errors")]
-        ours = crew.verdicts[OURS]
-        assert not ours.complaints, f"our own client, which knows the codes: {ours.complaints}"
+        ours = group.verdicts[OURS]
+        assert not ours.violations, f"our own client, which knows the codes: {ours.violations}"
         assert len(failing) >= LEAST, f"only {failing} give records up: does the mapping matter?"
         table.check(self.folder / table.MAPPING, project_root() / "docs" / "reference" / "clients.md")

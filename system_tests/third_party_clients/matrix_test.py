@@ -13,7 +13,7 @@ from harness.third_party_clients.registry import named
 from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest
 from system_tests.third_party_clients import outcomes, table
-from system_tests.third_party_clients.client_group import Crew, complaints
+from system_tests.third_party_clients.client_group import TaskGroup, violations
 
 SPREAD = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]  # brokers 1 and 2 are in rack a, 3 is in b
 PASSING, STAYING, MISTAKEN = "passing", "staying", "mistaken"
@@ -32,63 +32,63 @@ class ClientMatrix(RackTest):
     """Fails if a client hangs, crashes, loses what was acknowledged, or takes a refusal for final that is not."""
 
     def test_all_clients(self) -> None:
-        """Runs all scenes, writes what was seen to matrix.json, and compares it with docs/reference/clients.md."""
+        """Runs all scenes, writes what was observed to matrix.json, and compares it with docs/reference/clients.md."""
         with self.racks(self.spec("a:2,b:1", settings=acks.CALM), [expect.REPLICAS_REFUSED, GROUP]) as kafka:
-            crew = Crew(self, kafka)
-            self.scenes(kafka, crew)
-        verdicts = crew.judged()
+            group = TaskGroup(self, kafka)
+            self.scenes(kafka, group)
+        verdicts = group.evaluated()
         table.write(self.folder / table.MATRIX, verdicts)
-        assert not any(v.complaints for v in verdicts), complaints(verdicts)
+        assert not any(v.violations for v in verdicts), violations(verdicts)
         table.check(self.folder / table.MATRIX, project_root() / "docs" / "reference" / "clients.md")
 
-    def scenes(self, kafka: KafkaRacks, crew: Crew) -> None:
+    def scenes(self, kafka: KafkaRacks, group: TaskGroup) -> None:
         """The mistaken topic first, both outages at once, then the readers."""
-        crew.create(PASSING, SPREAD, min_insync_replicas=2, min_insync_racks=2)
-        crew.create(STAYING, SPREAD[:1], min_insync_replicas=2, min_insync_racks=2)
-        crew.create(MISTAKEN, [[1, 2]], min_insync_replicas=3)
-        mistaken = crew.produce(MISTAKEN, 1, MISTAKEN_S, rate=5, records=5)
-        passing = crew.produce(PASSING, 3, LONG_S, RATE)
-        staying = crew.produce(STAYING, 1, SHORT_S, RATE, remedied=True)
+        group.create(PASSING, SPREAD, min_insync_replicas=2, min_insync_racks=2)
+        group.create(STAYING, SPREAD[:1], min_insync_replicas=2, min_insync_racks=2)
+        group.create(MISTAKEN, [[1, 2]], min_insync_replicas=3)
+        mistaken = group.produce(MISTAKEN, 1, MISTAKEN_S, rate=5, records=5)
+        passing = group.produce(PASSING, 3, LONG_S, RATE)
+        staying = group.produce(STAYING, 1, SHORT_S, RATE, remedied=True)
         for producers in (passing, staying):
-            crew.settle("every client to be served", producers, lambda _, a: len(a.ok) >= 20, 60)
-        for key, told in crew.finish(MISTAKEN, mistaken, MISTAKEN_S + outcomes.GRACE_S, stop=False).items():
-            outcomes.mistaken_topic(crew.verdicts[key], told, MISTAKEN_S)
+            group.settle("every client to be served", producers, lambda _, a: len(a.ok) >= 20, 60)
+        for key, reported in group.finish(MISTAKEN, mistaken, MISTAKEN_S + outcomes.GRACE_S, stop=False).items():
+            outcomes.mistaken_topic(group.verdicts[key], reported, MISTAKEN_S)
 
         with rack_down(kafka.kafka, "b", events=self.run):
             wait_left(kafka, {1, 2})
             begin_ns = time.time_ns()
-            crew.settle(
+            group.settle(
                 "every client to give a record up",
                 staying,
                 lambda _, a: any(map(given_up, a.due(begin_ns).rows)),
                 outcomes.GRACE_S,
             )
-            stayed = crew.finish(STAYING, staying, SHORT_S + outcomes.GRACE_S)
+            stayed = group.finish(STAYING, staying, SHORT_S + outcomes.GRACE_S)
             pause(max(0.0, OUTAGE_S - (time.time_ns() - begin_ns) / 1e9))
         wait_left(kafka, {1, 2, 3})
         back_ns = time.time_ns()
-        crew.settle("every client to be served again", passing, lambda _, a: len(a.due(back_ns).ok) >= 20, LONG_S)
-        passed = crew.finish(PASSING, passing, LONG_S + outcomes.GRACE_S)
-        self.judge(kafka, crew, passed, stayed, begin_ns)
+        group.settle("every client to be served again", passing, lambda _, a: len(a.due(back_ns).ok) >= 20, LONG_S)
+        passed = group.finish(PASSING, passing, LONG_S + outcomes.GRACE_S)
+        self.evaluate(kafka, group, passed, stayed, begin_ns)
 
-    def judge(
+    def evaluate(
         self,
         kafka: KafkaRacks,
-        crew: Crew,
-        passed: dict[str, outcomes.Told],
-        stayed: dict[str, outcomes.Told],
+        group: TaskGroup,
+        passed: dict[str, outcomes.Reported],
+        stayed: dict[str, outcomes.Reported],
         begin_ns: int,
     ) -> None:
-        """Reads everything back, lets each client read its own topic, and judges."""
-        there = {key: self.read(kafka, topic) for key, topic in crew.topics(PASSING).items()}
-        for key, verdict in crew.verdicts.items():
-            if verdict.hindrance:
+        """Reads everything back, lets each client read its own topic, and evaluates."""
+        there = {key: self.read(kafka, topic) for key, topic in group.topics(PASSING).items()}
+        for key, verdict in group.verdicts.items():
+            if verdict.skip_reason:
                 continue
             outcomes.outage_that_ends(verdict, passed[key], there[key])
-            kept = self.read(kafka, crew.topics(STAYING)[key])
+            kept = self.read(kafka, group.topics(STAYING)[key])
             outcomes.outage_that_stays(verdict, stayed[key], kept, begin_ns, SHORT_S, named(key).remedy)
-        for key, (ended, metadata, rows) in crew.read(PASSING, {k: len(r) for k, r in there.items()}).items():
-            outcomes.reading(crew.verdicts[key], ended, metadata, rows, there[key], SPREAD)
+        for key, (ended, metadata, rows) in group.read(PASSING, {k: len(r) for k, r in there.items()}).items():
+            outcomes.reading(group.verdicts[key], ended, metadata, rows, there[key], SPREAD)
 
 
 def given_up(row: dict[str, object]) -> bool:

@@ -1,4 +1,4 @@
-"""What became of each client, as cells for the table, numbers, and complaints. Pure: no cluster, no process."""
+"""What became of each client, as cells for the table, numbers, and violations. Pure: no cluster, no process."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ GRACE_S = 60.0
 
 @dataclass
 class Verdict:
-    """One client. `cells` are words that do not change from run to run, by column; no `complaints`: all is well."""
+    """One client. `cells` are words that do not change from run to run, by column; no `violations`: all is well."""
 
     key: str
     title: str
     version: str = ""
     idempotent: bool = False
-    hindrance: str = ""
+    skip_reason: str = ""
     cells: dict[str, str] = field(default_factory=dict)
     numbers: dict[str, Any] = field(default_factory=dict)
-    complaints: list[str] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return asdict(self)
 
-    def note(self, column: str, words: str, complaints: Sequence[str], **numbers: Any) -> None:
-        """One column of the table: `words` if there is no complaint."""
-        self.cells[column] = "**fails**" if complaints else words
-        self.complaints += [f"{column}: {c}" for c in complaints]
+    def note(self, column: str, words: str, violations: Sequence[str], **numbers: Any) -> None:
+        """One column of the table: `words` if there is no violation."""
+        self.cells[column] = "**fails**" if violations else words
+        self.violations += [f"{column}: {c}" for c in violations]
         self.numbers |= {f"{column}: {name}": value for name, value in numbers.items()}
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a producer was told, and how its program ended ("" is well); `refused` counts the broker's refusals."""
+class Reported:
+    """What a producer was reported, and how its program ended ("" is well); `refused` counts the broker's refusals."""
 
     acks: Acks
     ended: str
@@ -51,7 +51,7 @@ class Told:
         bad = (r for r in self.acks.rows if r["result"] != "OK")
         return dict(Counter(error(r) for r in bad).most_common())
 
-    def complaints(self) -> list[str]:
+    def violations(self) -> list[str]:
         """Whatever a client must not do in any scene."""
         open_ = [r["seq"] for r in self.acks.rows if not r["result"]]
         found = [f"its program ended badly: {self.ended}"] if self.ended else []
@@ -63,13 +63,13 @@ def error(row: Row) -> str:
     return str(row["result"] or "no answer") + (f" ({row['cause']})" if row["cause"] else "")
 
 
-def outage_that_ends(verdict: Verdict, told: Told, read: Iterable[Row]) -> None:
+def outage_that_ends(verdict: Verdict, reported: Reported, read: Iterable[Row]) -> None:
     """Refused and retried, all acknowledged, none lost; none twice if the client is idempotent by default."""
-    lost, twice = _compare(told.acks, read)
-    wrong = told.complaints()
-    if told.errors:
-        wrong.append(f"the application saw {told.errors}")
-    if not told.refused:
+    lost, twice = _compare(reported.acks, read)
+    wrong = reported.violations()
+    if reported.errors:
+        wrong.append(f"the application saw {reported.errors}")
+    if not reported.refused:
         wrong.append("it was never refused, so nothing was shown")
     if lost:
         wrong.append(f"{len(lost)} acknowledged records are lost, first {lost[:5]}")
@@ -80,24 +80,24 @@ def outage_that_ends(verdict: Verdict, told: Told, read: Iterable[Row]) -> None:
         "outage that ends",
         words,
         wrong,
-        sent=len(told.acks),
-        acknowledged=len(told.acks.ok),
-        refusals=told.refused,
+        sent=len(reported.acks),
+        acknowledged=len(reported.acks.ok),
+        refusals=reported.refused,
         lost=len(lost),
         twice=len(twice),
     )
 
 
 def outage_that_stays(
-    verdict: Verdict, told: Told, read: Iterable[Row], begin_ns: int, limit_s: float, remedy: str = ""
+    verdict: Verdict, reported: Reported, read: Iterable[Row], begin_ns: int, limit_s: float, remedy: str = ""
 ) -> None:
     """From `begin_ns` (epoch) nothing can be acknowledged: the application learns of it soon after its limit.
 
     `remedy` is a setting that the client was given for this.
     """
-    lost, _ = _compare(told.acks, read)
-    wrong = told.complaints()
-    refused = told.acks.due(begin_ns)
+    lost, _ = _compare(reported.acks, read)
+    wrong = reported.violations()
+    refused = reported.acks.due(begin_ns)
     if refused.ok:
         wrong.append(f"{len(refused.ok)} records were acknowledged without the rack")
     failed = [r for r in refused.rows if r["result"] not in ("", "OK")]
@@ -114,30 +114,30 @@ def outage_that_stays(
         "outage that stays",
         "retried, then an error in time" + (f", with `{remedy}`" if remedy else ""),
         wrong,
-        errors=told.errors,
+        errors=reported.errors,
         seconds=round(seconds, 1),
-        refusals=told.refused,
+        refusals=reported.refused,
     )
 
 
-def mistaken_topic(verdict: Verdict, told: Told, limit_s: float) -> None:
+def mistaken_topic(verdict: Verdict, reported: Reported, limit_s: float) -> None:
     """Nothing is acknowledged; final where records were not refused twice (but one, after a lost connection)."""
-    wrong = told.complaints()
-    if told.acks.ok:
-        wrong.append(f"{len(told.acks.ok)} records were acknowledged")
-    seconds = max(((r["done_ns"] - r["sent_ns"]) / 1e9 for r in told.acks.rows if r["result"]), default=0.0)
+    wrong = reported.violations()
+    if reported.acks.ok:
+        wrong.append(f"{len(reported.acks.ok)} records were acknowledged")
+    seconds = max(((r["done_ns"] - r["sent_ns"]) / 1e9 for r in reported.acks.rows if r["result"]), default=0.0)
     if seconds > limit_s + GRACE_S:
         wrong.append(f"the application saw the error after {seconds:.1f} s, its limit was {limit_s:.0f} s")
-    if not told.refused:
+    if not reported.refused:
         wrong.append("it was never refused, so nothing was shown")
-    final = told.refused < 2 * len(told.acks)
-    names = ", ".join(f"`{name}`" for name in sorted(told.errors))
+    final = reported.refused < 2 * len(reported.acks)
+    names = ", ".join(f"`{name}`" for name in sorted(reported.errors))
     verdict.note(
-        "topic that asks for too much",
+        "topic that requires too much",
         names + (" at once" if final else ", retried until its limit"),
         wrong,
         seconds=round(seconds, 1),
-        refusals=told.refused,
+        refusals=reported.refused,
     )
 
 
@@ -157,17 +157,17 @@ def reading(
     if leaderless:
         wrong.append(f"it knows no leader of partitions {leaderless}")
     verdict.note("metadata", "understood", wrong)
-    wanted, seen = Counter(_place(r) for r in read), Counter(_place(r) for r in rows)
-    missing, more = wanted - seen, seen - wanted
+    wanted, observed = Counter(_place(r) for r in read), Counter(_place(r) for r in rows)
+    missing, more = wanted - observed, observed - wanted
     wrong = [] if not missing else [f"{missing.total()} records not read, first {list(missing)[:3]}"]
     wrong += [] if not more else [f"{more.total()} records read that are not there, first {list(more)[:3]}"]
-    verdict.note("reads", "everything", wrong, records=seen.total())
+    verdict.note("reads", "everything", wrong, records=observed.total())
 
 
-def without_mapping(verdict: Verdict, told: Told, begin_ns: int) -> None:
+def without_mapping(verdict: Verdict, reported: Reported, begin_ns: int) -> None:
     """The brokers send their own codes to everybody: what becomes of a write that the rack's absence refuses."""
-    wrong = told.complaints()
-    late = told.acks.due(begin_ns)
+    wrong = reported.violations()
+    late = reported.acks.due(begin_ns)
     names = Counter(error(r) for r in late.rows if r["result"] != "OK")
     if names:
         wrong.append(f"the application saw {dict(names)}")
@@ -176,11 +176,11 @@ def without_mapping(verdict: Verdict, told: Told, begin_ns: int) -> None:
         verdict.cells["without the mapping"] = f"gives records up: `{names.most_common(1)[0][0]}`"
 
 
-def left_out(verdicts: Iterable[Verdict]) -> None:
-    """Where all clients must be there: one that could not be run is a complaint."""
+def skipped(verdicts: Iterable[Verdict]) -> None:
+    """Where all clients must be there: one that could not be run is a violation."""
     for verdict in verdicts:
-        if verdict.hindrance:
-            verdict.complaints.append(f"not run: {verdict.hindrance}")
+        if verdict.skip_reason:
+            verdict.violations.append(f"not run: {verdict.skip_reason}")
 
 
 def _compare(acks: Acks, read: Iterable[Row]) -> tuple[list[int], list[int]]:

@@ -20,7 +20,7 @@ from system_tests.third_party_clients.outcomes import Verdict
 
 MATRIX, MAPPING = "matrix.json", "mapping.json"
 COLUMNS = {
-    MATRIX: ("outage that ends", "outage that stays", "topic that asks for too much", "metadata", "reads"),
+    MATRIX: ("outage that ends", "outage that stays", "topic that requires too much", "metadata", "reads"),
     MAPPING: ("without the mapping",),
 }
 ONE_RUN = "one run"
@@ -43,8 +43,8 @@ def rows(kind: str, data: Data) -> dict[str, str]:
     found = {}
     for c in data["clients"]:
         head = [c["title"], c["version"], "yes" if c["idempotent"] else "no"]
-        if c["hindrance"]:
-            head = [c["title"], f"not run: {c['hindrance']}", ""]
+        if c["skip_reason"]:
+            head = [c["title"], f"not run: {c['skip_reason']}", ""]
         found[c["key"]] = _line([*head, *(c["cells"].get(column, "") for column in COLUMNS[kind])])
     return found
 
@@ -64,7 +64,7 @@ def check(file: Path, document: Path) -> None:
     """Raises AssertionError if the document says something else of a client than this run does."""
     data = json.loads(file.read_text(encoding="utf-8"))
     said = _between(document.read_text(encoding="utf-8"), file.name)[1].splitlines()
-    ran = {c["key"] for c in data["clients"] if not c["hindrance"]}
+    ran = {c["key"] for c in data["clients"] if not c["skip_reason"]}
     wrong = [line for key, line in rows(file.name, data).items() if key in ran and line not in said]
     assert not wrong, (
         f"{document.name} does not have these lines: {wrong}; if they are right: "
@@ -90,7 +90,7 @@ def main() -> int:
         if not any(found.values()):
             raise usage_error(
                 "there is nothing to make tables of",
-                seen=f"no {MATRIX} or {MAPPING} below {options.results}",
+                observed=f"no {MATRIX} or {MAPPING} below {options.results}",
                 do="run `./rackspan test system_tests/third_party_clients` first",
             )
         for kind, file in found.items():
@@ -113,7 +113,9 @@ def _between(text: str, name: str) -> tuple[str, str, str]:
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
     if text.count(begin) != 1 or text.count(end) != 1:
         raise usage_error(
-            f"the document has no place for {name}", seen=f"not one line {begin.strip()!r} each", do="write both marks"
+            f"the document has no place for {name}",
+            observed=f"not one line {begin.strip()!r} each",
+            do="write both marks",
         )
     before, rest = text.split(begin)
     inside, after = rest.split(end)

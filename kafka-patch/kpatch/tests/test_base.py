@@ -25,10 +25,12 @@ def run(base: str, *code: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("base", BASES, ids=lambda p: p.name)
 def test_a_base_changes_versions_and_places_only(base: Path) -> None:
-    told = run(base.name, "-c", "from kpatch.paths import *; print(*(PATCHES, WORK, BUILD, ARTIFACTS, OWN), sep='\\n')")
+    reported = run(
+        base.name, "-c", "from kpatch.paths import *; print(*(PATCHES, WORK, BUILD, ARTIFACTS, OWN), sep='\\n')"
+    )
     build = paths.PROJECT / "build" / "bases" / base.name
     expected = [base / "patches", base / "work", build, build / "artifacts.json", paths.OWN]
-    assert told.stdout.splitlines() == [str(p) for p in expected], told.stderr
+    assert reported.stdout.splitlines() == [str(p) for p in expected], reported.stderr
     product, other = upstream.load(), upstream.load(base=base / "upstream.toml")
     assert other.version == base.name != product.version
     assert other.modules == product.modules
@@ -47,11 +49,11 @@ def test_a_base_has_the_proposals_of_the_product(base: Path) -> None:
 def test_an_unknown_base_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KpatchError, match=r"there is no base 1\.2\.3"):
         upstream.load(base=tmp_path / "1.2.3" / "upstream.toml")
-    told = run("1.2.3", "-m", "kpatch", "list")
-    assert told.returncode == 1 and "there is no base 1.2.3" in told.stderr
+    reported = run("1.2.3", "-m", "kpatch", "list")
+    assert reported.returncode == 1 and "there is no base 1.2.3" in reported.stderr
 
 
 @pytest.mark.parametrize("base", BASES, ids=lambda p: p.name)
 def test_patches_of_a_base_are_listed(base: Path) -> None:
-    told = run(base.name, "-m", "kpatch", "list")
-    assert [line.split("\t")[0] for line in told.stdout.splitlines()] == series.read_series(base / "patches")
+    reported = run(base.name, "-m", "kpatch", "list")
+    assert [line.split("\t")[0] for line in reported.stdout.splitlines()] == series.read_series(base / "patches")

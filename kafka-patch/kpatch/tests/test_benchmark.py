@@ -24,7 +24,7 @@ def test_a_result_of_jmh_is_read() -> None:
     assert benchmark.parse(json.dumps([row])) == [_cell("off", 1000.0)]
 
 
-def test_each_cell_stands_beside_stock_of_its_own_round() -> None:
+def test_each_cell_is_beside_stock_of_its_own_round() -> None:
     rounds = [
         Round([_cell("off", 1000.0 * n)], [_cell("off", 1010.0 * n), _cell("on", (1100 + n) * n, 504.0)])
         for n in (1, 3, 2, 5, 4, 6)  # the machine gets slower and faster; what is compared is of one round
@@ -37,11 +37,11 @@ def test_each_cell_stands_beside_stock_of_its_own_round() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ratios", "told"),
+    ("ratios", "reported"),
     [([1.0] * 5, "not enough runs"), ([1.0] * 6, "met"), ([1.0] * 5 + [1.2], "not shown"), ([1.2] * 6, "missed")],
 )
-def test_a_bound_is_met_if_every_round_is_within_it(ratios: list[float], told: str) -> None:
-    assert benchmark.verdict(ratios, 1.15) == told
+def test_a_bound_is_met_if_every_round_is_within_it(ratios: list[float], reported: str) -> None:
+    assert benchmark.verdict(ratios, 1.15) == reported
 
 
 def test_what_was_not_measured_on_stock_has_no_row() -> None:
@@ -51,4 +51,4 @@ def test_what_was_not_measured_on_stock_has_no_row() -> None:
 def test_no_round_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KpatchError, match="nothing to measure") as e:
         benchmark.run(tmp_path, tmp_path, tmp_path, [], 0)
-    assert "0 rounds are asked for" in str(e.value)
+    assert "0 rounds are requested" in str(e.value)

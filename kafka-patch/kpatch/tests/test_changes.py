@@ -74,7 +74,7 @@ def test_what_may_not_differ_is_refused(base: Path) -> None:
     _jar(base / "libs" / "more.jar", p_X=b"Y")
     with pytest.raises(KpatchError) as e:
         changes.text(UP, base / "libs")
-    assert e.value.seen.split("\n  ")[1:] == [
+    assert e.value.observed.split("\n  ")[1:] == [
         "more.jar: no official jar",
         "kafka-clients.jar: p/C.class is missing",
         "kafka-clients.jar: NOTICE is not the official one",
@@ -82,12 +82,12 @@ def test_what_may_not_differ_is_refused(base: Path) -> None:
     ]
 
 
-def test_a_class_more_or_less_is_told_with_what_to_do(tmp_path: Path) -> None:
+def test_a_class_more_or_less_is_reported_with_what_to_do(tmp_path: Path) -> None:
     listed = tmp_path / "changed-classes.txt"
     listed.write_text("# head\nm p/A: p-one\nm p/B: p-one\n")
     with pytest.raises(KpatchError) as e:
         changes.check("# head\nm p/A: p-one\nm p/C: follows from others\n", listed)
-    assert e.value.seen.split("\n  ")[1:] == ["+ m p/C: follows from others", "- m p/B: p-one"]
+    assert e.value.observed.split("\n  ")[1:] == ["+ m p/C: follows from others", "- m p/B: p-one"]
     assert "gradle listChanges, and commit changed-classes.txt with the patch" in e.value.todo
     changes.check(listed.read_text(), listed)
 

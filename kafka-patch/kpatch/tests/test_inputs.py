@@ -1,4 +1,4 @@
-"""When a whole build may take the classes that are there: only if they were made of the same."""
+"""When a complete build may take the classes that are there: only if they were made of the same."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from kpatch import cli, compile, paths, series, upstream, worktree
 
 def test_classes_are_made_anew_only_if_something_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
-    told = iter(("one", "one", "two", "two"))
+    reported = iter(("one", "one", "two", "two"))
 
     def compile_tree(tree: Path, out: Path, *rest: object, **more: object) -> None:
         out.mkdir(exist_ok=True)
@@ -18,16 +18,16 @@ def test_classes_are_made_anew_only_if_something_changed(tmp_path: Path, monkeyp
     def build(tree: Path, *rest: object) -> None:
         tree.mkdir()
 
-    monkeypatch.setattr(compile, "inputs", lambda: next(told))
+    monkeypatch.setattr(compile, "inputs", lambda: next(reported))
     monkeypatch.setattr(compile, "compile_tree", compile_tree)
     monkeypatch.setattr(worktree, "build", build)
     monkeypatch.setattr(series, "read_series", lambda folder: [])
     up = upstream.Upstream("Kafka", "1", "2.13", 1, ())
     for expected in (1, 1, 2):
-        cli._compile_whole(up, tmp_path / "src", tmp_path / "classes")
+        cli._compile_module(up, tmp_path / "src", tmp_path / "classes")
         assert len(made) == expected
     (tmp_path / "src").rmdir()
-    cli._compile_whole(up, tmp_path / "src", tmp_path / "classes")
+    cli._compile_module(up, tmp_path / "src", tmp_path / "classes")
     assert len(made) == 3, "the sources are gone, which the assembly needs"
 
 

@@ -1,4 +1,4 @@
-"""The real base: its tool chain and a whole build. Minutes each; run with `-m slow`."""
+"""The real base: its tool chain and a complete build. Minutes each; run with `-m slow`."""
 
 import hashlib
 import os

@@ -14,7 +14,7 @@ _TICKS = (0, 500, 750, 900, 950, 990, 995, 999, 999.5, 999.9)
 
 
 def pictures(data: dict[str, Any], name: str) -> dict[str, str]:
-    """By name; a picture for which the run has nothing is left out."""
+    """By name; a picture for which the run has nothing is skipped."""
     found = {"nines": _nines(data, name), "shift": _shift(data, name), "blocks": _blocks(data, name)}
     if data["fault"] and data["fault"]["timeline"]:
         found["fault"] = _fault(data, name)
@@ -99,8 +99,8 @@ def _shift(data: dict[str, Any], name: str) -> str:
 
 
 def _blocks(data: dict[str, Any], name: str) -> str:
-    """Median of every block in the order in which they ran: drift of the machine shows here. Void ones are hollow."""
-    void = {(b["block"], b["part"]) for b in data["void"]}
+    """Median of every block in the order in which they ran: shows the machine's drift. Invalid ones are hollow."""
+    invalid = {(b["block"], b["part"]) for b in data["invalid"]}
     with plt.rc_context({**STYLE, "svg.hashsalt": name + "blocks"}):
         figure, axis = plt.subplots(figsize=(10, 2.8))
         for mode in data["modes"]:
@@ -109,7 +109,7 @@ def _blocks(data: dict[str, Any], name: str) -> str:
                 for r in data["per_block"]
                 if (r["role"], r["part"], r["per_thousand"]) == (mode["role"], "quiet", 500)
                 and r["value_us"] is not None
-                and (r["block"], "quiet") not in void
+                and (r["block"], "quiet") not in invalid
             ]
             if rows:
                 axis.plot(

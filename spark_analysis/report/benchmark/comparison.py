@@ -1,4 +1,5 @@
-"""Every mode against the baseline: ratios, their verdicts beside the noise of the run, and the shift of whole curves.
+"""Every mode against the baseline: ratios, their verdicts beside the noise of the run, and the shift of complete
+curves.
 
 Primary endpoints, fixed beforehand: p50 and p99 of the candidate. All others are secondary: their p-values are adjusted
 by Holm, and one that does not pass is not called a difference.
@@ -38,10 +39,10 @@ def compared(modes: list[dict[str, Any]], measured: Rounds, noise: list[dict[str
                 found = measured.ratio((mode["role"], part), ("baseline", part), q)
                 if mode["role"] != "baseline" and found is not None:
                     primary = mode["role"] == "candidate" and q in PRIMARY
-                    told = {"mode": mode["label"], "role": mode["role"], "part": part, "per_thousand": q}
+                    reported = {"mode": mode["label"], "role": mode["role"], "part": part, "per_thousand": q}
                     # A fault is no part of what the two equal modes were compared in.
                     factor = band.get(q, 1.0) if part == "quiet" and mode["role"] != "control" else 1.0
-                    out.append({**told, **found, "primary": primary, "noise": factor})
+                    out.append({**reported, **found, "primary": primary, "noise": factor})
     _adjust(out)
     return out
 
@@ -67,12 +68,16 @@ def shifts(modes: list[dict[str, Any]], measured: Rounds) -> list[dict[str, Any]
     for part in PARTS:
         base = ("baseline", part)
         for mode in modes:
-            side = (mode["role"], part)
-            if side == base or side not in measured.histograms or base not in measured.histograms:
+            mode_part = (mode["role"], part)
+            if mode_part == base or mode_part not in measured.histograms or base not in measured.histograms:
                 continue
-            asked = [q for q in _SHIFT if measured.carries(side, q) and measured.carries(base, q)]
-            found = bootstrap.shift(measured.histograms[side], measured.histograms[base], asked) if asked else None
-            for q, apart in zip(asked, found or [], strict=False):
-                told = {"mode": mode["label"], "role": mode["role"], "part": part, "per_thousand": q}
-                out.append({**told, "shift_us": apart.estimate, "low_us": apart.low, "high_us": apart.high})
+            requested = [q for q in _SHIFT if measured.carries(mode_part, q) and measured.carries(base, q)]
+            found = (
+                bootstrap.shift(measured.histograms[mode_part], measured.histograms[base], requested)
+                if requested
+                else None
+            )
+            for q, apart in zip(requested, found or [], strict=False):
+                reported = {"mode": mode["label"], "role": mode["role"], "part": part, "per_thousand": q}
+                out.append({**reported, "shift_us": apart.estimate, "low_us": apart.low, "high_us": apart.high})
     return out

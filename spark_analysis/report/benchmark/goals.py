@@ -49,8 +49,8 @@ GOALS: dict[tuple[str, int | str], Goal] = {
     ("P2", "share"): Goal("P2", "share of acks=all's wait removed, p50", "0.88", 0.85, 0.75, at_least=True),
     ("P3", 500): Goal("P3", "p50, candidate / ideal quorum of the same records", "1", 1.05, 1.15),
     ("P3", 990): Goal("P3", "p99, candidate / ideal quorum of the same records", "1", 1.10, 1.25),
-    ("P4", 999): Goal("P4", "p99.9, a follower frozen / nothing broken, both candidate", "about 1", 1.2, 2.0),
-    ("P4", "max"): Goal("P4", "longest, a follower frozen, candidate / acks=all", "about 0.001", 0.05, 0.2),
+    ("P4", 999): Goal("P4", "p99.9, a follower paused / nothing broken, both candidate", "about 1", 1.2, 2.0),
+    ("P4", "max"): Goal("P4", "longest, a follower paused, candidate / acks=all", "about 0.001", 0.05, 0.2),
     ("P6", 999): Goal("P6", "p99.9, followers stall on their own, candidate / acks=all", "about 0.1", 0.25, 0.5),
     ("P8", 500): Goal("P8", "p50 from due to consumed, candidate / acks=all", "1", 1.05, 1.05, least=0.95),
     ("P8", 990): Goal("P8", "p99 from due to consumed, candidate / acks=all", "1", 1.05, 1.05, least=0.95),
@@ -60,18 +60,18 @@ GOALS: dict[tuple[str, int | str], Goal] = {
 }
 
 
-def judged(goal: Goal, found: dict[str, Any] | None, *, why_not: str = "", note: str = "") -> dict[str, Any]:
+def evaluated(goal: Goal, found: dict[str, Any] | None, *, why_not: str = "", note: str = "") -> dict[str, Any]:
     """One row: ``found`` has estimate, low, high and rounds; ``why_not`` says why this run cannot answer it."""
     found = found or {"estimate": None, "low": None, "high": None, "rounds": 0}
-    seen = {k: found[k] for k in ("estimate", "low", "high", "rounds")}
-    row = {**vars(goal), "sign": goal.sign, **seen, "note": note}
+    observed = {k: found[k] for k in ("estimate", "low", "high", "rounds")}
+    row = {**vars(goal), "sign": goal.sign, **observed, "note": note}
     if why_not:
         return {**row, "verdict": f"{NOT_HERE}: {why_not}"}
     return {**row, "verdict": verdict(goal, found["low"], found["high"])}
 
 
 def verdict(goal: Goal, low: float | None, high: float | None) -> str:
-    """What the whole interval says."""
+    """What the complete interval says."""
     if low is None or high is None:
         return NOT_ENOUGH
     if goal.least is not None:

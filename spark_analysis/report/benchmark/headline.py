@@ -14,8 +14,8 @@ _TOLD = (990, 900, 500)
 
 def headline(parts: list[dict[str, Any]]) -> list[str]:
     """One sentence a benchmark, then one on lost records; for outages alone only the latter."""
-    told = [sentence for part in parts if part["bench"] for sentence in _beside(part)]
-    return [*told, *_lost(parts, bool(told))]
+    reported = [sentence for part in parts if part["bench"] for sentence in _beside(part)]
+    return [*reported, *_lost(parts, bool(reported))]
 
 
 def _beside(part: dict[str, Any]) -> list[str]:
@@ -41,7 +41,7 @@ def _beside(part: dict[str, Any]) -> list[str]:
 
 
 def _guarantee(data: dict[str, Any], new: dict[str, Any], old: dict[str, Any]) -> str:
-    """Said only where both ask for the same span of racks."""
+    """Said only where both require the same span of racks."""
     racks = [
         int({**data["workload"]["topic"]["settings"], **m["topic"]}.get("min.insync.racks", 1)) for m in (new, old)
     ]

@@ -11,15 +11,15 @@ from spark_analysis.report.benchmark.rounds import per_round
 RAMP = "ramp"
 
 
-def steps(events: Sequence[dict[str, Any]], void: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def steps(events: Sequence[dict[str, Any]], invalid: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Steps that count, in the order in which they were gone through: role, mode, pair, rate, what came of it."""
-    left_out = {(b["block"], b["part"]) for b in void}
-    told = [e["data"] for e in events if (e["kind"], e["name"], e["state"]) == ("phase", "block", "end")]
+    skipped = {(b["block"], b["part"]) for b in invalid}
+    reported = [e["data"] for e in events if (e["kind"], e["name"], e["state"]) == ("phase", "block", "end")]
     kept = ("block", "part", "pair", "mode", "role", "rate", "acked_per_s", "p99_us", "lag_p99_us", "beyond")
     return [
         {name: data.get(name) for name in kept}
-        for data in told
-        if "rate" in data and (data["block"], data["part"]) not in left_out
+        for data in reported
+        if "rate" in data and (data["block"], data["part"]) not in skipped
     ]
 
 
@@ -74,9 +74,9 @@ def _table(mode: dict[str, Any], found: Sequence[dict[str, Any]]) -> list[dict[s
     for rate in sorted({s["rate"] for s in found}):
         mine = [s for s in found if s["rate"] == rate]
         beyond = [s["beyond"] for s in mine if s["beyond"]]
-        told = {"mode": mode["label"], "role": mode["role"], "rate": rate, "rounds": len(mine)}
+        reported = {"mode": mode["label"], "role": mode["role"], "rate": rate, "rounds": len(mine)}
         middles = {name: _median([s[name] for s in mine]) for name in ("acked_per_s", "p99_us", "lag_p99_us")}
-        out.append({**told, **middles, "beyond": len(beyond), "why": beyond[0] if beyond else ""})
+        out.append({**reported, **middles, "beyond": len(beyond), "why": beyond[0] if beyond else ""})
     return out
 
 

@@ -17,7 +17,7 @@ _NEEDS = ("min.insync.replicas", "min.insync.racks")
 
 def against_oracle(spark: SparkSession, run: Run, acked: DataFrame, spec: dict[str, Any]) -> Section:
     """Per mode: latency from the send, that of the ideal, the difference (what the answer took once the ideal was
-    reached), and the ratio per round. acks=1 waits for nobody and has no ideal but itself: it is left out.
+    reached), and the ratio per round. acks=1 waits for nobody and has no ideal but itself: it is skipped.
     """
     quiet = acked.where(F.col("part") == "quiet")
     racks = spark.createDataFrame(
@@ -76,16 +76,16 @@ def _rounds(
 ) -> Rounds:
     """Sides are the mode's role and the value."""
     quantiles: dict[Any, Any] = {}
-    whole: dict[Any, Any] = {}
+    complete: dict[Any, Any] = {}
     counts: dict[Any, Any] = {}
     for value, found in per_block.items():
         for r in found:
             quantiles.setdefault((r["role"], value), {}).setdefault(r["pair"], {})[r["per_thousand"]] = r["value_us"]
         for r in pooled[value]:
-            whole.setdefault((r["role"], value), {})[r["per_thousand"]] = r["value_us"]
+            complete.setdefault((r["role"], value), {})[r["per_thousand"]] = r["value_us"]
         for r in histograms[value]:
             counts.setdefault((r["role"], value), {}).setdefault(r["pair"], {})[r["value"]] = r["records"]
-    return Rounds(quantiles, whole, counts)
+    return Rounds(quantiles, complete, counts)
 
 
 def _mode(

@@ -15,12 +15,12 @@ from spark_analysis.report import times
 from spark_analysis.report.benchmark import knee, verdicts
 from spark_analysis.report.benchmark.comparison import compared, noises, shifts
 from spark_analysis.report.benchmark.oracle import against_oracle
-from spark_analysis.report.benchmark.rounds import Rounds, Side, per_round
+from spark_analysis.report.benchmark.rounds import ModePart, Rounds, per_round
 from spark_analysis.report.outage import Section, rows
 from spark_analysis.statistics import bootstrap, counts, histograms
 from spark_analysis.statistics.counts import RECORDS, VALUE
 from spark_analysis.transforms import benchmark, end_to_end, latency
-from spark_analysis.transforms.clock import CLOCK_SEEN
+from spark_analysis.transforms.clock import CLOCK_OBSERVED
 
 QUIET, FAULT = "quiet", "fault"
 # So many records and every microsecond is a value of its own; beyond, values are buckets of 0.4 %.
@@ -59,11 +59,13 @@ def section(spark: SparkSession, run: Run) -> Section | None:
         counted, lags = _tallied(run, known, inside, exact=few)
     else:
         counted, lags = histograms.latencies(kept), histograms.send_lag(kept)
-    found = _judge_blocks(known, counts.send_lags(lags), spec)
+    found = _evaluate_blocks(known, counts.send_lags(lags), spec)
     if not found:
         return None
     sent = _named(counted, found)
-    acked = sent.filter((pc.field("outcome") == "OK") & ~pc.field("void")).select([*_BLOCK, VALUE, RECORDS, "max_us"])
+    acked = sent.filter((pc.field("outcome") == "OK") & ~pc.field("invalid")).select(
+        [*_BLOCK, VALUE, RECORDS, "max_us"]
+    )
     together = counts.quantiles(acked, _SIDE)
     deepest = max((r["per_thousand"] for r in together if r["value_us"] is not None), default=0)
     together = [r for r in together if r["per_thousand"] <= max(deepest, ALWAYS_SHOWN)]
@@ -81,7 +83,7 @@ def section(spark: SparkSession, run: Run) -> Section | None:
         "rtt_ms": run.manifest["spec"]["rtt_ms"],
         "modes": [{**m, "mode": m["label"]} for m in spec["modes"]],
         "blocks": found,
-        "void": [b for b in found if b["void"]],
+        "invalid": [b for b in found if b["invalid"]],
         "cpu_busy": median(busy) if busy else None,
         "exact": few and kept is None,
         "quantiles": sorted({r["per_thousand"] for r in together}),
@@ -100,7 +102,7 @@ def section(spark: SparkSession, run: Run) -> Section | None:
         "bench_histogram": _table(run, histogram),
         "bench_outcomes": _table(run, outcomes),
     }
-    counting = [(run.id, b["block"], b["part"]) for b in found if not b["void"]]
+    counting = [(run.id, b["block"], b["part"]) for b in found if not b["invalid"]]
     good = F.broadcast(spark.createDataFrame(counting, "run string, block int, part string"))
     data["oracle"] = None
     if run.folder.rows["fetches"]:
@@ -112,7 +114,7 @@ def section(spark: SparkSession, run: Run) -> Section | None:
         windows = windows.join(good, on=["run", "block", "part"], how="left_semi")
         data["fault"] = _fault(spark, run, spec, windows, acked)
     data["end_to_end"] = _end_to_end(spark, run, inside, kept, found, spec["modes"]) if spec.get("consume") else None
-    data["knee"] = knee.knee(spec["modes"], knee.steps(run.events, data["void"])) if spec.get("ramp") else None
+    data["knee"] = knee.knee(spec["modes"], knee.steps(run.events, data["invalid"])) if spec.get("ramp") else None
     data["goals"] = verdicts.goals(data, measured)
     return Section(data, tables)
 
@@ -131,12 +133,12 @@ def _end_to_end(
         counted = end_to_end.counted(inside, polls).toArrow()
     else:
         counted = histograms.end_to_end(kept)
-    seen = _named(counted, found)
-    seen = seen.filter(~pc.field("void")).select([*_BLOCK, VALUE, RECORDS])
-    together = counts.quantiles(seen, _SIDE)
-    histogram = counts.bucketed(seen).group_by([*_BLOCK, VALUE], use_threads=False).aggregate([(RECORDS, "sum")])
+    observed = _named(counted, found)
+    observed = observed.filter(~pc.field("invalid")).select([*_BLOCK, VALUE, RECORDS])
+    together = counts.quantiles(observed, _SIDE)
+    histogram = counts.bucketed(observed).group_by([*_BLOCK, VALUE], use_threads=False).aggregate([(RECORDS, "sum")])
     histogram = histogram.rename_columns([*_BLOCK, VALUE, RECORDS])
-    measured = _measured(counts.quantiles(seen, _BLOCK), together, histogram)
+    measured = _measured(counts.quantiles(observed, _BLOCK), together, histogram)
     return {
         "pooled": _with_intervals([r for r in together if r["value_us"] is not None], measured),
         "ratios": compared(modes, measured, noises(measured)),
@@ -151,17 +153,17 @@ def _tallied(run: Run, known: list[dict[str, Any]], inside: DataFrame, *, exact:
     latencies, lags = (table.filter(pc.field("measure") == name) for name in (benchmark.LATENCY, benchmark.SEND_LAG))
     of = {b["block"]: b["producer"] for b in known}
     producers = pa.table({"block": pa.array(of, pa.int32()), "producer": list(of.values())})
-    seen = lags.join(producers, "block").group_by("producer")
-    seen = seen.aggregate(list(zip(CLOCK_SEEN, ("sum", "min", "max"), strict=True)))
-    times.judge(run.folder.path, seen.rename_columns(["producer", *CLOCK_SEEN]).to_pylist())
-    latencies = latencies.drop_columns(["measure", "quarter", *CLOCK_SEEN])
+    observed = lags.join(producers, "block").group_by("producer")
+    observed = observed.aggregate(list(zip(CLOCK_OBSERVED, ("sum", "min", "max"), strict=True)))
+    times.evaluate(run.folder.path, observed.rename_columns(["producer", *CLOCK_OBSERVED]).to_pylist())
+    latencies = latencies.drop_columns(["measure", "quarter", *CLOCK_OBSERVED])
     return latencies, lags.select(["block", "part", "quarter", VALUE, RECORDS])
 
 
 def _named(counted: pa.Table, found: list[dict[str, Any]]) -> pa.Table:
-    """Counts with the names of their blocks, and whether these are void."""
-    names = [{k: b[k] for k in _BLOCK} | {"void": bool(b["void"])} for b in found]
-    schema = pa.schema([*((k, _QUANTILE_ROWS.field(k).type) for k in _BLOCK), ("void", pa.bool_())])
+    """Counts with the names of their blocks, and whether these are invalid."""
+    names = [{k: b[k] for k in _BLOCK} | {"invalid": bool(b["invalid"])} for b in found]
+    schema = pa.schema([*((k, _QUANTILE_ROWS.field(k).type) for k in _BLOCK), ("invalid", pa.bool_())])
     return counted.join(pa.Table.from_pylist(names, schema), ["block", "part"], join_type="inner")
 
 
@@ -169,33 +171,33 @@ def _table(run: Run, table: pa.Table) -> pa.Table:
     return table.add_column(0, "run", pa.array([run.id] * table.num_rows, pa.string()))
 
 
-def _judge_blocks(
+def _evaluate_blocks(
     found: list[dict[str, Any]], lags: list[dict[str, Any]], spec: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Every part of a block with the reasons that make it void, none where it counts."""
+    """Every part of a block with the reasons that make it invalid, none where it counts."""
     lag = {(r["block"], r["part"]): r for r in lags}
     out = []
     for b in found:
-        seen = lag.get((b["block"], b["part"]), {"records": 0})
-        told = ("block", "pair", "mode", "role", "part", "cpu_busy", "steal", "isr", "rtt_off", "stalls")
-        row = {k: b[k] for k in told} | {k: seen.get(k) for k in ("records", "lag_p99_us", "lag_grew_us")}
+        observed = lag.get((b["block"], b["part"]), {"records": 0})
+        reported = ("block", "pair", "mode", "role", "part", "cpu_busy", "steal", "isr", "rtt_off", "stalls")
+        row = {k: b[k] for k in reported} | {k: observed.get(k) for k in ("records", "lag_p99_us", "lag_grew_us")}
         row |= {"seconds": (b["end_ns"] - b["begin_ns"]) / 1e9}
-        out.append({**row, "void": _void(row, b["void"], spec)})
+        out.append({**row, "invalid": _invalid(row, b["invalid"], spec)})
     return out
 
 
-def _void(row: dict[str, Any], told: list[str] | None, spec: dict[str, Any]) -> list[str]:
+def _invalid(row: dict[str, Any], reported: list[str] | None, spec: dict[str, Any]) -> list[str]:
     """What the run says of its machine, and what the records say of the load client."""
-    reasons = [] if told is not None else ["the run does not say whether the machine was fit for it"]
+    reasons = [] if reported is not None else ["the run does not say whether the machine was fit for it"]
     if not row["records"]:
         reasons.append("no record was sent")
     elif not spec.get("ramp"):  # a rate that its load client cannot send is beyond, and that is what is looked for
         reasons += _late(row, spec["limits"]["send_lag_p99_ms"])
-    return reasons + (told or [])
+    return reasons + (reported or [])
 
 
 def _late(row: dict[str, Any], limit_ms: float) -> list[str]:
-    """Why the load client itself may be what is seen."""
+    """Why the load client itself may be what is observed."""
     if row["lag_p99_us"] / 1000 > limit_ms:
         return [f"the load client was late: send lag p99 {row['lag_p99_us'] / 1000:.1f} ms"]
     if row["lag_grew_us"] is not None and row["lag_grew_us"] / 1000 > limit_ms * FALLING_BEHIND:
@@ -204,25 +206,25 @@ def _late(row: dict[str, Any], limit_ms: float) -> list[str]:
 
 
 def _measured(per_block: list[dict[str, Any]], pooled: list[dict[str, Any]], histogram: pa.Table) -> Rounds:
-    quantiles: dict[Side, dict[int, dict[float, float | None]]] = {}
+    quantiles: dict[ModePart, dict[int, dict[float, float | None]]] = {}
     for r in per_block:
         quantiles.setdefault((r["role"], r["part"]), {}).setdefault(r["pair"], {})[r["per_thousand"]] = r["value_us"]
-    whole: dict[Side, dict[float, float | None]] = {}
+    complete: dict[ModePart, dict[float, float | None]] = {}
     for r in pooled:
-        whole.setdefault((r["role"], r["part"]), {})[r["per_thousand"]] = r["value_us"]
-    each: dict[Side, dict[int, dict[float, int]]] = {}
+        complete.setdefault((r["role"], r["part"]), {})[r["per_thousand"]] = r["value_us"]
+    each: dict[ModePart, dict[int, dict[float, int]]] = {}
     for key, values, often in counts.groups(histogram, ["role", "part", "pair"]):
         of_round = dict(zip(values.tolist(), often.astype(int).tolist(), strict=True))
         each.setdefault((key["role"], key["part"]), {})[key["pair"]] = of_round
-    return Rounds(quantiles, whole, each)
+    return Rounds(quantiles, complete, each)
 
 
 def _with_intervals(pooled: list[dict[str, Any]], measured: Rounds) -> list[dict[str, Any]]:
     """Pooled quantiles with their bootstrap intervals, where the sample carries them and there are enough rounds."""
     out = []
-    for side in dict.fromkeys((r["role"], r["part"]) for r in pooled):
-        mine = [r for r in pooled if (r["role"], r["part"]) == side]
-        found = bootstrap.quantiles(measured.histograms[side], [r["per_thousand"] for r in mine])
+    for mode_part in dict.fromkeys((r["role"], r["part"]) for r in pooled):
+        mine = [r for r in pooled if (r["role"], r["part"]) == mode_part]
+        found = bootstrap.quantiles(measured.histograms[mode_part], [r["per_thousand"] for r in mine])
         for i, r in enumerate(mine):
             shown = found[i] if found and r["value_us"] is not None else None
             out.append({**r, "low_us": shown.low if shown else None, "high_us": shown.high if shown else None})
@@ -250,22 +252,22 @@ def _timeline(
 ) -> dict[str, Any] | None:
     """The first round in which every mode's fault counts: latency from shortly before it to shortly after."""
     faults = [w for w in windows if w["part"] == FAULT]
-    whole = [
+    complete = [
         r for r in sorted({w["pair"] for w in faults}) if sum(w["pair"] == r for w in faults) == len(spec["modes"])
     ]
-    if not whole:
+    if not complete:
         return None
     before, after = int(_AROUND_BEFORE_S * 1e9), int(spec["fault"]["recover"] * 1e9)
     chosen = [
         (run.id, w["producer"], w["role"], w["begin_ns"] - before, w["end_ns"] + after, w["begin_ns"])
         for w in faults
-        if w["pair"] == whole[0]
+        if w["pair"] == complete[0]
     ]
     schema = "run string, producer string, role string, from_ns long, until_ns long, origin_ns long"
     found = benchmark.around(run.acks, spark.createDataFrame(chosen, schema), _AROUND_BUCKET_NS)
     return {
-        "round": whole[0],
+        "round": complete[0],
         "bucket_s": _AROUND_BUCKET_NS / 1e9,
-        "fault_s": max((w["end_ns"] - w["begin_ns"]) / 1e9 for w in faults if w["pair"] == whole[0]),
+        "fault_s": max((w["end_ns"] - w["begin_ns"]) / 1e9 for w in faults if w["pair"] == complete[0]),
         "points": rows(found.drop("run").orderBy("role", "bucket")),
     }

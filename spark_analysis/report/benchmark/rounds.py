@@ -11,21 +11,22 @@ from typing import Any
 from spark_analysis.statistics import bootstrap, stats
 from spark_analysis.statistics.counts import carried
 
-# A side: the role of a mode and the part of its blocks.
-Side = tuple[str, str]
+# A mode_part: the role of a mode and the part of its blocks.
+ModePart = tuple[str, str]
 BY_ROUND, POOLED = "per round", "pooled"
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """Quantiles (µs) of every side: by round and per thousand (None: not carried), pooled, and the records behind."""
+    """Quantiles (µs) of every mode and part: by round and per thousand (None: not carried), pooled, and records."""
 
-    quantiles: Mapping[Side, Mapping[int, Mapping[Any, float | None]]]
-    pooled: Mapping[Side, Mapping[Any, float | None]]
-    histograms: Mapping[Side, bootstrap.Histogram] = field(default_factory=dict)
+    quantiles: Mapping[ModePart, Mapping[int, Mapping[Any, float | None]]]
+    pooled: Mapping[ModePart, Mapping[Any, float | None]]
+    histograms: Mapping[ModePart, bootstrap.Histogram] = field(default_factory=dict)
 
-    def ratio(self, above: Side, below: Side, per_thousand: float) -> dict[str, Any] | None:
-        """estimate, low, high, p, rounds, method of one side's quantile over the other's; None where a sample is short.
+    def ratio(self, above: ModePart, below: ModePart, per_thousand: float) -> dict[str, Any] | None:
+        """estimate, low, high, p, rounds, method of one mode_part's quantile over the other's; None where a sample is
+        short.
 
         Where every block carries the quantile it is the signed-rank estimate of the rounds' ratios, else the ratio of
         the quantiles pooled over blocks with a bootstrap interval. low and high are None with too few rounds.
@@ -37,26 +38,30 @@ class Rounds:
         carried = [(a, b) for a, b in pairs if a is not None and b is not None and a > 0 and b > 0]
         if rounds and len(carried) == len(rounds):
             return ratios([a / b for a, b in carried])
-        whole = [self.pooled.get(side, {}).get(per_thousand) for side in (above, below)]
-        if not rounds or whole[0] is None or not whole[1]:
+        complete = [self.pooled.get(mode_part, {}).get(per_thousand) for mode_part in (above, below)]
+        if not rounds or complete[0] is None or not complete[1]:
             return None
         found = bootstrap.ratio(self.histograms[above], self.histograms[below], per_thousand)
-        return _row(whole[0] / whole[1], found, len(rounds), POOLED, None if found is None else found.p)
+        return _row(complete[0] / complete[1], found, len(rounds), POOLED, None if found is None else found.p)
 
-    def carries(self, side: Side, per_thousand: float) -> bool:
-        """Whether the pooled sample of a side is large enough for a quantile."""
-        return carried(sum(sum(r.values()) for r in self.histograms[side].values()), per_thousand)
+    def carries(self, mode_part: ModePart, per_thousand: float) -> bool:
+        """Whether the pooled sample of a mode_part is large enough for a quantile."""
+        return carried(sum(sum(r.values()) for r in self.histograms[mode_part].values()), per_thousand)
 
-    def share_removed(self, candidate: Side, baseline: Side, least: Side, per_thousand: float) -> dict[str, Any] | None:
+    def share_removed(
+        self, candidate: ModePart, baseline: ModePart, least: ModePart, per_thousand: float
+    ) -> dict[str, Any] | None:
         """How much of what the baseline waits for beyond the least the candidate does not wait for, 0 to 1."""
 
         def share(r: int) -> float | None:
-            new, old, low = (self.quantiles[side][r].get(per_thousand) for side in (candidate, baseline, least))
+            new, old, low = (
+                self.quantiles[mode_part][r].get(per_thousand) for mode_part in (candidate, baseline, least)
+            )
             if new is None or old is None or low is None or old <= low:
                 return None
             return (old - new) / (old - low)
 
-        known = [set(self.quantiles.get(side, {})) for side in (candidate, baseline, least)]
+        known = [set(self.quantiles.get(mode_part, {})) for mode_part in (candidate, baseline, least)]
         shares = [share(r) for r in sorted(set.intersection(*known))]
         values = [s for s in shares if s is not None]
         if not values or len(values) < len(shares):
@@ -78,10 +83,10 @@ def noise_of(again: dict[str, Any] | None) -> float:
 
 
 def per_round(
-    rows: list[dict[str, Any]], above: Side, below: Side, value: Callable[[dict[str, Any]], float]
+    rows: list[dict[str, Any]], above: ModePart, below: ModePart, value: Callable[[dict[str, Any]], float]
 ) -> dict[str, Any] | None:
     """The ratio of a value that every block has one of; ``rows`` have role, part and pair."""
-    sides = [{r["pair"]: value(r) for r in rows if (r["role"], r["part"]) == side} for side in (above, below)]
+    sides = [{r["pair"]: value(r) for r in rows if (r["role"], r["part"]) == mode_part} for mode_part in (above, below)]
     both = [(sides[0][r], sides[1][r]) for r in sorted(set(sides[0]) & set(sides[1]))]
     return ratios([a / b for a, b in both if a > 0 and b > 0])
 
@@ -99,5 +104,5 @@ def _row(
         known = (middle, *known[1:])
     if not all(v is None or math.isfinite(v) for v in known):
         known = (middle, None, None)
-    told = {"estimate": known[0], "low": known[1], "high": known[2], "p": p}
-    return {**told, "rounds": rounds, "method": method, "by_round": values or []}
+    reported = {"estimate": known[0], "low": known[1], "high": known[2], "p": p}
+    return {**reported, "rounds": rounds, "method": method, "by_round": values or []}

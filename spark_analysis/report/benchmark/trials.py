@@ -1,7 +1,8 @@
 """The same benchmark run several times, each time on a cluster of its own: one ratio a life of the cluster.
 
-What the compiler makes of a broker and where its memory lies stay for as long as it lives, so that all rounds of one
-life share it, and an interval over rounds leaves it out. Only lives tell that from what is asked (measuring, P0).
+What the compiler makes of a broker and where its memory lies stay for as long as it trials, so that all rounds of one
+life share it, and an interval over rounds leaves it out. Only trials report that from what is requested (measuring,
+P0).
 """
 
 from __future__ import annotations
@@ -11,16 +12,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from spark_analysis.report import words
-from spark_analysis.report.benchmark.goals import GOALS, NOT_HERE, judged
+from spark_analysis.report.benchmark.goals import GOALS, NOT_HERE, evaluated
 from spark_analysis.report.benchmark.rounds import noise_of, ratios
 from spark_analysis.report.benchmark.verdicts import against_stock
 
 _SAME, _SAME_SPEC = ("name", "versions", "patches"), ("workload", "backend")
 
 
-def over_lives(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def over_trials(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Of every benchmark that was run more than once with the same spec and versions: name, runs, findings in words,
-    and goals, rows as those of one run, whose ``by_life`` holds one ratio a life and whose interval is one over lives.
+    and goals, rows as those of one run, whose ``by_trial`` holds one ratio a life and whose interval is one over
+    trials.
     """
     groups: dict[str, list[dict[str, Any]]] = {}
     for part in parts:
@@ -38,18 +40,18 @@ def _together(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
         answered = [row for row in rows if not row["verdict"].startswith(NOT_HERE)]
         found = ratios([row["estimate"] for row in answered if row["estimate"]])
         if found is not None:
-            row = against_stock(of, found, _noise(runs, of)) if name == "P0" else judged(goal, found)
-            goals.append({**row, "by_life": found["by_round"]})
+            row = against_stock(of, found, _noise(runs, of)) if name == "P0" else evaluated(goal, found)
+            goals.append({**row, "by_trial": found["by_round"]})
     name = runs[0]["name"]
     label = next(m["label"] for m in runs[0]["spec"]["workload"]["modes"] if m["role"] == "candidate")
-    told = words.lives_findings(name, len(runs), goals, label)
-    return {"name": name, "runs": [run["run_id"] for run in runs], "goals": goals, "findings": told}
+    reported = words.trials_findings(name, len(runs), goals, label)
+    return {"name": name, "runs": [run["run_id"] for run in runs], "goals": goals, "findings": reported}
 
 
 def _noise(runs: Sequence[dict[str, Any]], of: int | str) -> float:
-    """By what factor the baseline differed from itself over the lives; 1 where it took part once."""
-    seen = [again["estimate"] for run in runs if (again := _again(run["bench"], of))]
-    return noise_of(ratios(seen))
+    """By what factor the baseline differed from itself over the trials; 1 where it took part once."""
+    observed = [again["estimate"] for run in runs if (again := _again(run["bench"], of))]
+    return noise_of(ratios(observed))
 
 
 def _again(bench: dict[str, Any], of: int | str) -> dict[str, Any] | None:

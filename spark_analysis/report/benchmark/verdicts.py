@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spark_analysis.report.benchmark.goals import GOALS, judged
+from spark_analysis.report.benchmark.goals import GOALS, evaluated
 from spark_analysis.report.benchmark.rounds import Rounds, noise_of
 from spark_analysis.statistics import stats
 
@@ -20,10 +20,10 @@ def goals(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
         return _throughput(data)
     if data["workload"].get("stalls"):
         stalled = measured.ratio(("candidate", QUIET), ("baseline", QUIET), 999)
-        return [judged(GOALS["P6", 999], stalled, note="" if stalled else _TOO_FEW)]
+        return [evaluated(GOALS["P6", 999], stalled, note="" if stalled else _TOO_FEW)]
     if data.get("end_to_end"):
         ratios = {(r["role"], r["per_thousand"]): r for r in data["end_to_end"]["ratios"]}
-        return [judged(GOALS["P8", q], ratios.get(("candidate", q)), note=_NO_GAIN) for q in (500, 990)]
+        return [evaluated(GOALS["P8", q], ratios.get(("candidate", q)), note=_NO_GAIN) for q in (500, 990)]
     if fault is None:
         new = next(m for m in data["modes"] if m["role"] == "candidate")
         early = new["acks"] in ("min.insync.replicas", "-2")
@@ -40,7 +40,7 @@ def _throughput(data: dict[str, Any]) -> list[dict[str, Any]]:
     return [against_stock("throughput", data["knee"]["over_stock"], noise, note)]
 
 
-_TOO_FEW = "p99.9 needs 100,000 records on either side"
+_TOO_FEW = "p99.9 needs 100,000 records on either mode_part"
 _NO_GAIN = "a consumer is given a record when all in-sync replicas have it: no gain is claimed"
 
 
@@ -56,7 +56,7 @@ def against_stock(of: int | str, found: dict[str, Any] | None, noise: float, not
     """The row of a part of P0. Where acks=all differs from itself by more than the floor, nothing is shown."""
     goal = GOALS["P0", of]
     margin = 1 / goal.floor if goal.at_least else goal.floor
-    row = judged(goal, found, note="; ".join(filter(None, [note, _no_regression(found, margin)])))
+    row = evaluated(goal, found, note="; ".join(filter(None, [note, _no_regression(found, margin)])))
     if noise > margin and row["verdict"] != stats.NOT_ENOUGH:
         row["verdict"] = f"not shown: acks=all differs from itself by a factor of {noise:.2f}, more than the floor"
     return row
@@ -64,10 +64,10 @@ def against_stock(of: int | str, found: dict[str, Any] | None, noise: float, not
 
 def _no_regression(found: dict[str, Any] | None, margin: float) -> str:
     """What two one-sided tests against the floor say; nothing without a ratio of every round."""
-    told = stats.equivalence(found["by_round"], margin) if found else None
-    if told is None:
+    reported = stats.equivalence(found["by_round"], margin) if found else None
+    if reported is None:
         return ""
-    return f"equal within a factor of {margin:.4g}: {'shown' if told.shown else 'not shown'}, p = {told.p:.2g}"
+    return f"equal within a factor of {margin:.4g}: {'shown' if reported.shown else 'not shown'}, p = {reported.p:.2g}"
 
 
 def _distances(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
@@ -78,9 +78,9 @@ def _distances(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     unequal = bool(distances) and _NEAR[0] <= distances[0] <= _NEAR[1] and _FAR[0] <= distances[-1] <= _FAR[1]
     if unequal:
         share = measured.share_removed(new, old, least, 500)
-        return [*(judged(GOALS["P2", q], found[q]) for q in (500, 990)), judged(GOALS["P2", "share"], share)]
+        return [*(evaluated(GOALS["P2", q], found[q]) for q in (500, 990)), evaluated(GOALS["P2", "share"], share)]
     why = "" if equal else "the racks are not 2 ms apart but as near as the machine makes them"
-    return [judged(GOALS["P1", q], found[q], why_not=why) for q in (500, 990)]
+    return [evaluated(GOALS["P1", q], found[q], why_not=why) for q in (500, 990)]
 
 
 def _ideal(data: dict[str, Any]) -> list[dict[str, Any]]:
@@ -88,33 +88,33 @@ def _ideal(data: dict[str, Any]) -> list[dict[str, Any]]:
     mode = next((m for m in modes if m["role"] == "candidate"), None)
     if mode is None:
         why = "the fetches of the followers were not logged" if not modes else "the candidate waits for nobody"
-        return [judged(GOALS["P3", q], None, why_not=why) for q in (500, 990)]
+        return [evaluated(GOALS["P3", q], None, why_not=why) for q in (500, 990)]
     by_quantile = {row["per_thousand"]: row["ratio"] for row in mode["quantiles"]}
-    return [judged(GOALS["P3", q], by_quantile[q], note=_ANSWER) for q in (500, 990)]
+    return [evaluated(GOALS["P3", q], by_quantile[q], note=_ANSWER) for q in (500, 990)]
 
 
 _ANSWER = "the way of the answer back to the client is in the numerator only"
 
 
 def _paused(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
-    broken, whole = ("candidate", FAULT), ("candidate", QUIET)
+    broken, complete = ("candidate", FAULT), ("candidate", QUIET)
     goal, note = GOALS["P4", 999], ""
-    found = measured.ratio(broken, whole, 999)
+    found = measured.ratio(broken, complete, 999)
     if found is None:
-        deepest = next((q for q in (990, 900, 500) if measured.ratio(broken, whole, q) is not None), None)
-        shown = None if deepest is None else measured.ratio(broken, whole, deepest)
+        deepest = next((q for q in (990, 900, 500) if measured.ratio(broken, complete, q) is not None), None)
+        shown = None if deepest is None else measured.ratio(broken, complete, deepest)
         note = _TOO_FEW
         if shown is not None and deepest is not None:
             note += f"; p{deepest / 10:g} is shown instead"
             found = {**shown, "low": None, "high": None}
-    first = judged(goal, found, note=note)
-    return [first, judged(GOALS["P4", "max"], data["fault"]["max_ratio"], note=_lost(data))]
+    first = evaluated(goal, found, note=note)
+    return [first, evaluated(GOALS["P4", "max"], data["fault"]["max_ratio"], note=_lost(data))]
 
 
 def _killed(data: dict[str, Any]) -> list[dict[str, Any]]:
     if data["workload"]["fault"]["target"].removeprefix("rack:") in data["workload"]["topic"]["leaders"]:
         return []  # new leaders take the same time, whatever an answer waits for
-    return [judged(GOALS["P5", "gap"], data["fault"]["silence_ratio"], note=_lost(data))]
+    return [evaluated(GOALS["P5", "gap"], data["fault"]["silence_ratio"], note=_lost(data))]
 
 
 def _lost(data: dict[str, Any]) -> str:

@@ -50,16 +50,16 @@ def metrics_agree(kafka: KafkaRacks, step: int) -> bool | Pending:
     all_samples = [s for of_broker in samples.values() for s in of_broker]
     wrong: list[str] = []
 
-    def same(what: str, seen: object, wanted: object) -> None:
-        if seen != wanted:
-            wrong.append(f"{what} is {seen}, not {wanted}")
+    def same(what: str, observed: object, wanted: object) -> None:
+        if observed != wanted:
+            wrong.append(f"{what} is {observed}, not {wanted}")
 
     for e in EXAMPLES:
         state = e.states[step]
         same(f"ISR of {e.topic}", set(partitions[e.topic].isr), set(state.isr))
         for gauge in COUNTS:
-            seen = total(all_samples, f"kafka_cluster_Partition_{gauge}", topic=e.topic, partition="0")
-            same(f"{gauge} of {e.topic}", seen, int(gauge in state.categories))
+            observed = total(all_samples, f"kafka_cluster_Partition_{gauge}", topic=e.topic, partition="0")
+            same(f"{gauge} of {e.topic}", observed, int(gauge in state.categories))
         same(f"racks of {e.topic}", total(all_samples, expect.SPAN_PARTITION, topic=e.topic), state.racks)
     for broker, of_broker in samples.items():
         for category, count in COUNTS.items():
@@ -67,8 +67,8 @@ def metrics_agree(kafka: KafkaRacks, step: int) -> bool | Pending:
             same(f"{count} of broker {broker}", total(of_broker, f"kafka_server_ReplicaManager_{count}"), wanted)
     controller = scrape(kafka.kafka.plan.controllers[0])
     offline = sum(OFFLINE in e.states[step].categories for e in EXAMPLES)
-    seen = total(controller, "kafka_controller_KafkaController_OfflinePartitionsCount")
-    same("OfflinePartitionsCount of the controller", seen, offline)
+    observed = total(controller, "kafka_controller_KafkaController_OfflinePartitionsCount")
+    same("OfflinePartitionsCount of the controller", observed, offline)
     return Pending("; ".join(wrong)) if wrong else True
 
 
@@ -79,7 +79,7 @@ def led_in(partitions: dict[str, Partition], broker: int, category: str, step: i
 
 def tool_agrees(kafka: KafkaRacks, step: int) -> bool | Pending:
     """Whether each option lists the partitions of its category and no others."""
-    seen = listed(kafka, *OPTIONS.values())
+    observed = listed(kafka, *OPTIONS.values())
     wanted = {o: {f"{e.topic}-0" for e in EXAMPLES if c in e.listed(step)} for c, o in OPTIONS.items()}
-    wrong = [f"--{o} lists {sorted(seen[o])}, not {sorted(wanted[o])}" for o in wanted if seen[o] != wanted[o]]
+    wrong = [f"--{o} lists {sorted(observed[o])}, not {sorted(wanted[o])}" for o in wanted if observed[o] != wanted[o]]
     return Pending("; ".join(wrong)) if wrong else True

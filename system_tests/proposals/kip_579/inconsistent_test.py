@@ -1,4 +1,4 @@
-"""Seed 000: a topic that asks for more replicas, or racks, than its partitions have."""
+"""Seed 000: a topic that requires more replicas, or racks, than its partitions have."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CONSOLE_TEXT = (
 
 
 class Inconsistent(RackTest):
-    """Two brokers in two racks; topic `narrow` has the cluster's default of three, `racks` asks for three racks."""
+    """Two brokers in two racks; topic `narrow` has the cluster's default of three, `racks` requires three racks."""
 
     def test_refused_for_good_and_by_its_name(self) -> None:
         """Final and prompt for acks=all, nothing for others, a line a topic in the log; clamped on demand."""
@@ -38,7 +38,7 @@ class Inconsistent(RackTest):
             topics.create("fine", [[1, 2]], min_insync_replicas=2)
             begun = time.monotonic()
             refused = {topic: self.refused(kafka, topic) for topic in ("narrow", "racks")}
-            seen_on_the_console(kafka)
+            observed_on_the_console(kafka)
             logged_once_a_while(kafka, time.monotonic() - begun)
             described(kafka)
 
@@ -67,18 +67,18 @@ class Inconsistent(RackTest):
             kafka.wait_in_sync("narrow")
 
     def refused(self, kafka: KafkaRacks, topic: str) -> Acks:
-        """A producer with Kafka's own retries and time-outs is told at once, and sends nothing twice."""
+        """A producer with Kafka's own retries and time-outs is reported at once, and sends nothing twice."""
         producer = self.producer(kafka, f"final-{topic}", topic, rate=20, duration=1)
         acks = producer.finish()
         expect.all_ended_with(acks, 20, FINAL)
         longest = max((r["done_ns"] - r["sent_ns"]) / 1e9 for r in acks.rows)
-        assert longest < expect.PROMPT_S, f"told after {longest:.1f} s"
+        assert longest < expect.PROMPT_S, f"reported after {longest:.1f} s"
         metrics = producer.process.lines[-1]["metrics"]
         assert metrics["record-retry-total"] == 0, metrics
         return acks
 
 
-def seen_on_the_console(kafka: KafkaRacks) -> None:
+def observed_on_the_console(kafka: KafkaRacks) -> None:
     """What the seed's motivation shows: the cause by its name, and no retries."""
     done = kafka.try_tool("kafka-console-producer.sh", "--topic", "narrow", typed="1\n")
     printed = done.out + done.err
@@ -98,7 +98,7 @@ def logged_once_a_while(kafka: KafkaRacks, seconds: float) -> None:
 
 
 def described(kafka: KafkaRacks) -> None:
-    """kafka-topics.sh shows what is asked for and what counts, where these differ."""
+    """kafka-topics.sh shows what is requested and what counts, where these differ."""
     printed = kafka.tool("kafka-topics.sh", "--describe")
     found = re.findall(r"Topic: (\S+)\s+Partition: 0\s.*?(?:\t(MinInSync\w+: \d+ \(effective \d+\)))?$", printed, re.M)
     wanted = {"narrow": "MinInSyncReplicas: 3 (effective 2)", "racks": "MinInSyncRacks: 3 (effective 2)", "fine": ""}
@@ -126,8 +126,8 @@ def internal_topics_work(kafka: KafkaRacks) -> None:
 
 def accepted(kafka: KafkaRacks, topic: str) -> bool | Pending:
     """Whether a write with acks=all is accepted now, as a client that is not ours sees it."""
-    told: list[str] = []
+    reported: list[str] = []
     producer = Producer({"bootstrap.servers": kafka.bootstrap, "acks": "all", "retries": 0, "log_level": 0})
-    producer.produce(topic, b"probe", on_delivery=lambda error, _: told.append(error.name() if error else "OK"))
+    producer.produce(topic, b"probe", on_delivery=lambda error, _: reported.append(error.name() if error else "OK"))
     producer.flush(20)
-    return told == ["OK"] or Pending(f"{told}")
+    return reported == ["OK"] or Pending(f"{reported}")

@@ -89,12 +89,12 @@ class GoingRound(RackTest):
 
 
 def everyone_knows(kafka: KafkaRacks) -> bool | Pending:
-    """Whether each running broker would tell a client that the partitions have lost broker 3."""
+    """Whether each running broker would report a client that the partitions have lost broker 3."""
     kafka.kafka.backend.enter()
     for node in kafka.running():
         late = [p for p in view([node.node.endpoint]).partitions if p.partition == STRICKEN and 3 in p.isr]
         if late:
-            return Pending(f"{node.name} tells {late}")
+            return Pending(f"{node.name} reports {late}")
     return True
 
 
@@ -131,7 +131,7 @@ def isr_changes(run: RunFolder, topic: str) -> list[Row]:
 
 
 def lost_time(load: LoadService, topic: str, known: int, end: int) -> dict[str, float]:
-    """The stock client goes on putting records where they are refused; they wait for the end of the outage."""
+    """The stock client continues putting records where they are refused; they wait for the end of the outage."""
     sent = load.end()
     waited = sent.due(known, end).where(lambda r: r["partition"] == STRICKEN)
     assert len(waited) > 0, f"the stock client lost nothing in {topic}: {sent.counts}"

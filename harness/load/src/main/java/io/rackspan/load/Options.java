@@ -70,10 +70,10 @@ final class Options {
         throw new UsageException("bad --" + name + ": saw '" + value + "'; give a number above 0");
     }
 
-    int whole(String name, int fallback, int most) {
+    int integer(String name, int fallback, int most) {
         double value = has(name) ? positive(name, 1) : fallback;
         if (value != Math.rint(value) || value > most) {
-            throw new UsageException("bad --" + name + ": saw '" + text(name, "") + "'; give a whole number up to "
+            throw new UsageException("bad --" + name + ": saw '" + text(name, "") + "'; give an integer up to "
                 + most);
         }
         return (int) value;

@@ -46,7 +46,7 @@ record ProduceSettings(String producer, String topic, Path out, Path stopFile, d
             throw new Options.UsageException("bad --spread: saw '" + spread
                 + "'; give round-robin, sticky, keyed or the number of one partition");
         }
-        int connections = options.whole("connections", 1, MAX_CONNECTIONS);
+        int connections = options.integer("connections", 1, MAX_CONNECTIONS);
         for (String choice : List.of("record: records histogram", "consume: no yes")) {
             String name = choice.substring(0, choice.indexOf(':'));
             List<String> known = List.of(choice.substring(choice.indexOf(' ') + 1).split(" "));
@@ -76,7 +76,7 @@ record ProduceSettings(String producer, String topic, Path out, Path stopFile, d
         // counted, and what it still cost shows as send lag of the records after it.
         // A closed loop waits for room instead.
         p.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, options.has("unanswered-kib") ? "60000" : "50");
-        long kib = options.whole("unanswered-kib", OPEN_KIB, MAX_KIB);
+        long kib = options.integer("unanswered-kib", OPEN_KIB, MAX_KIB);
         p.put(ProducerConfig.BUFFER_MEMORY_CONFIG, Long.toString(kib << 10));
         if (options.has("retries")) {
             p.put(ProducerConfig.RETRIES_CONFIG, options.required("retries"));
