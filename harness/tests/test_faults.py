@@ -188,7 +188,8 @@ def test_watching_on_a_terminal(cluster: KafkaCluster) -> None:
 def test_what_cannot_be_broken_is_said(cluster: KafkaCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     home = home_of(cluster)
     assert rackspan("fault", "set", "x", home=home).stderr == (
-        "error: cannot read x as a setting\n  observed: no =\n  do:       as in rackspan fault set min.insync.replicas=3\n"
+        "error: cannot read x as a setting\n  observed: no =\n"
+        "  do:       as in rackspan fault set min.insync.replicas=3\n"
     )
     with pytest.raises(RackspanError) as e:
         moved_leaders(cluster, "absent")

@@ -14,7 +14,7 @@ import pytest
 
 from harness.cli import report, test_stages
 from harness.cli.test import PLAN, beside_the_plan
-from harness.cli.test_stages import Stage, Counts
+from harness.cli.test_stages import Counts, Stage
 from harness.common.errors import RackspanError
 from harness.common.paths import project_root
 from harness.common.progress import Progress
