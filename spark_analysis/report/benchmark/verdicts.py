@@ -40,7 +40,7 @@ def _throughput(data: dict[str, Any]) -> list[dict[str, Any]]:
     return [against_stock("throughput", data["knee"]["over_stock"], noise, note)]
 
 
-_TOO_FEW = "p99.9 needs 100,000 records on either mode_part"
+_TOO_FEW = "p99.9 needs 100,000 records on either side"
 _NO_GAIN = "a consumer is given a record when all in-sync replicas have it: no gain is claimed"
 
 
