@@ -95,7 +95,7 @@ class LoadService(Service):  # type: ignore[misc]  # ducktape has no types
         lines = [line for line in self.process.lines if line.get("event") == "second"]
         return lines[-1] if lines else {}
 
-    def wait_totals(self, label: str, wanted: Callable[[Row], bool], seconds: float = 30.0) -> Row:
+    def wait_totals(self, label: str, wanted: Callable[[Row], bool | Pending], seconds: float = 30.0) -> Row:
         """Waits until the client's totals satisfy the test; returns them. Raises WaitTimeout."""
 
         def probe() -> Row | Pending:

@@ -23,8 +23,10 @@ class Compatibility(RackTest):
             for s in sent.values():
                 expect.all_acknowledged(s, 10)
 
-            for name, settings in (("idempotent", {}), ("plain", {"idempotence": False})):
-                old = self.producer(kafka, name, "old", acks=acks.QUORUM, rate=20, duration=0.5, **settings)
+            for name, idempotence in (("idempotent", None), ("plain", False)):
+                old = self.producer(
+                    kafka, name, "old", acks=acks.QUORUM, rate=20, duration=0.5, idempotence=idempotence
+                )
                 refused = old.finish()
                 expect.all_ended_with(refused, 10, "INVALID_REQUIRED_ACKS")
                 longest = max((r["done_ns"] - r["sent_ns"]) / 1e9 for r in refused.rows)

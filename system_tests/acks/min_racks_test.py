@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from harness.common.wait import Pending, WaitTimeout, wait_for
@@ -32,13 +33,9 @@ class MinRacks(RackTest):
                 assert all(isr == {1, 2, 3, 4} for t in ("two", "one") for isr in kafka.in_sync(t).values())
                 waiting = self.sent(kafka, "waiting", "two", records=1, **acks.ENDURING)
                 java.process.resume()
-                for topic, least in (("two", 1), ("steered", len(java.records().ok) + 1)):
+                for topic, n in (("two", 1), ("steered", len(java.records().ok) + 1)):
                     for broker in (1, 2):
-                        wait_for(
-                            f"broker {broker} to hold {topic}",
-                            lambda t=topic, b=broker, n=least: end_offset(kafka.broker(b), t) >= n or Pending("less"),
-                            30,
-                        )
+                        wait_for(f"broker {broker} to hold {topic}", partial(acks.holds, kafka, broker, topic, n), 30)
                 java.process.pause()
                 # Sent after the pair had the others, and answered: those others would have been by now.
                 single = self.sent(kafka, "single", "one", records=5)

@@ -4,6 +4,8 @@ follower that is behind loses what was acknowledged above the high watermark (se
 
 from __future__ import annotations
 
+from functools import partial
+
 from harness.common.wait import Pending, wait_for
 from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.faults.process import nodes_down
@@ -60,7 +62,7 @@ class PlannedMove(RackTest):
                 # The controller hands over at once; the process ends only when no broker lags behind with metadata.
                 kafka.node("a1").terminate()
                 for topic in MODES:
-                    wait_for(f"broker 1 to lead {topic} no more", lambda t=topic: follows(kafka, t), 60)
+                    wait_for(f"broker 1 to lead {topic} no more", partial(follows, kafka, topic), 60)
                 self.run.event("note", "leader moved", "point", {"from": 1})
 
             kafka.kafka.stop("a1", seconds=90)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from harness.common.wait import Pending, wait_for
 from harness.ducktape_support.load_service import Acks, LoadService, Row
 from harness.faults.rack import rack_down
@@ -32,7 +34,7 @@ class RackLost(RackTest):
 
             with rack_down(kafka.kafka, "b", how="pause", events=self.run):
                 for topic in ("gone", "led"):  # what waits for the rack, and what waits at it, when it dies
-                    wait_for(f"requests of {topic} to wait", lambda p=producers[topic]: waiting(p), 30, every=0.01)
+                    wait_for(f"requests of {topic} to wait", partial(waiting, producers[topic]), 30, every=0.01)
                 kafka.kafka.kill("rack:b")
                 kafka.wait_in_sync("gone", {1, 2})
                 shrunk = self.run.event("note", "isr-shrunk", "point", {"topic": "gone"})

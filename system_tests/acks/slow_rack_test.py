@@ -37,4 +37,4 @@ class SlowRack(RackTest):
 
 def fastest_ms(sent: Acks) -> float:
     """The shortest time from sending a record to its answer."""
-    return min(row["done_ns"] - row["sent_ns"] for row in sent.ok) / 1e6
+    return float(min(row["done_ns"] - row["sent_ns"] for row in sent.ok)) / 1e6

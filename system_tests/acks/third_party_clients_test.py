@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from confluent_kafka import KafkaException, Producer
 
 from harness.admin.topics import Topics
-from harness.common.wait import Pending, wait_for
+from harness.common.wait import wait_for
 from harness.ducktape_support.client_service import ClientProducer
 from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.faults.process import nodes_down
-from harness.recording.segments import end_offset
 from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest
 
@@ -69,17 +70,11 @@ class OtherClients(RackTest):
         """
         producer = self.stock_python(kafka, "confluent-kafka", f"waits-{topic}", topic, records=1, **acks.ENDURING)
         for broker in (1, 2):
-            wait_for(f"broker {broker} to hold the record", lambda b=broker: holds(kafka, b, topic, there + 1), 30)
+            wait_for(f"broker {broker} to hold the record", partial(acks.holds, kafka, broker, topic, there + 1), 30)
         later = self.stock_python(kafka, "kafka-python", f"later-{topic}", topic, records=1, acks=acks.NUMBER)
         expect.all_acknowledged(later.finish(), 1)
         assert len(producer.records()) == 0, f"acks=all was answered: {producer.records().counts}"
         return producer
-
-
-def holds(kafka: KafkaRacks, broker: int, topic: str, records: int) -> bool | Pending:
-    """Whether the broker has that many records of the topic on disk."""
-    end = end_offset(kafka.broker(broker), topic)
-    return end >= records or Pending(f"{end} of {records}")
 
 
 def refused_by_librdkafka() -> str:

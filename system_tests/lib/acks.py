@@ -10,6 +10,7 @@ from harness.common.wait import Pending, wait_for
 from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.ducktape_support.load_service import Acks, LoadService, Row
 from harness.recording.metrics import total
+from harness.recording.segments import end_offset
 from harness.run_folder.run_folder import RunFolder
 
 QUORUM = "min.insync.replicas"  # acks as its name, and as metrics label it
@@ -40,7 +41,13 @@ def requests(kafka: KafkaRacks) -> dict[str, int]:
 
 def median_ms(rows: Iterable[Row]) -> float:
     """Median latency of acknowledged records in milliseconds, from when each was due."""
-    return statistics.median((r["done_ns"] - r["due_ns"]) / 1e6 for r in rows)
+    return float(statistics.median((r["done_ns"] - r["due_ns"]) / 1e6 for r in rows))
+
+
+def holds(kafka: KafkaRacks, broker: int, topic: str, records: int) -> bool | Pending:
+    """Whether the broker has that many records of the topic's first partition on disk."""
+    end = end_offset(kafka.broker(broker), topic)
+    return end >= records or Pending(f"{end} of {records}")
 
 
 def set_during_pause(kafka: KafkaRacks, run: RunFolder, topic: str, name: str, value: object) -> None:

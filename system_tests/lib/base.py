@@ -36,7 +36,7 @@ HEAP = {"broker": "256m", "controller": "128m"}
 PATIENT = {"broker.session.timeout.ms": 9000, "replica.lag.time.max.ms": 10000}
 
 
-class RackTest(Test):
+class RackTest(Test):  # type: ignore[misc]  # ducktape has no types
     """Base of the tests. A distribution other than the default can be named in the globals of the session."""
 
     def setup(self) -> None:

@@ -102,7 +102,7 @@ def none_of(refused: Acks, read: Iterable[Row]) -> None:
     assert not kept, f"{len(kept)} refused records are in the log, first {kept[:5]}"
 
 
-def refusal(change: Callable[[], None]) -> str:
+def refusal(change: Callable[[], object]) -> str:
     """What the cluster said to a change, which it must refuse."""
     try:
         change()

@@ -101,8 +101,8 @@ class _Reader:
     def text(self) -> bytes:
         return self.take(max(0, self.varint() - 1))
 
-    def ints(self) -> None:
-        self.take(4 * max(0, self.varint() - 1))
+    def ints(self) -> bytes:
+        return self.take(4 * max(0, self.varint() - 1))
 
     def fields(self) -> dict[int, bytes]:
         return {self.varint(): self.take(self.varint()) for _ in range(self.varint())}

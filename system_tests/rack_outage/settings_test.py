@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from harness.common.wait import Pending, wait_for
@@ -27,8 +29,8 @@ class Settings(RackTest):
             topics = self.topics(kafka)
             topics.create("t", [[1, 2, 3]])
             for value, text in REFUSED_VALUES.items():
-                assert expect.refusal(lambda v=value: topics.set("t", NAME, v)) == text
-                assert expect.refusal(lambda v=value: topics.create("bad", [[1, 2, 3]], min_insync_racks=v)) == text
+                assert expect.refusal(partial(topics.set, "t", NAME, value)) == text
+                assert expect.refusal(partial(topics.create, "bad", [[1, 2, 3]], min_insync_racks=value)) == text
             code, printed = set_default(kafka, "0")
             assert code == 1 and REFUSED_VALUES["0"] in printed, f"exit code {code}: {printed}"
             assert topics.config("t")[NAME].value == "1"
@@ -42,7 +44,7 @@ class Settings(RackTest):
             expect.all_acknowledged(self.stock_python(kafka, "confluent-kafka", "three", "t", records=5).finish(), 5)
 
             for name in (NAME, "min.insync.replicas"):
-                text = expect.refusal(lambda n=name: topics.set_broker(1, n, 2))
+                text = expect.refusal(partial(topics.set_broker, 1, name, 2))
                 assert text.startswith(f"Broker-level {name} cannot be altered while ELR is enabled."), text
             read = self.read(kafka, "t")
             expect.none_of(refused, read)

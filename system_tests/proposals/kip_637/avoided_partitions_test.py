@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -44,20 +45,20 @@ class GoingRound(RackTest):
             one = self.producer(kafka, "acks-1", "replicas", acks="1", **UNKEYED)
             keyed = self.producer(kafka, "keyed", "racks", spread="keyed", rate=40, duration=300)
             for load in (*ours.values(), *stock.values(), one, keyed):
-                wait_for(f"{load.produce.producer} to use both", lambda x=load: uses(x, STRICKEN, 0), 60)
+                wait_for(f"{load.produce.producer} to use both", partial(uses, load, STRICKEN, 0), 60)
 
             with nodes_down(kafka.kafka, "c1", how="stop", events=self.run):
                 wait_for("all brokers to know it", lambda: everyone_knows(kafka), 30)
                 known = time.time_ns()
                 begin = max(
-                    wait_for(f"ours to go round {topic}-{STRICKEN}", lambda x=load: gone_round(x, known), 60)
+                    wait_for(f"ours to go round {topic}-{STRICKEN}", partial(gone_round, load, known), 60)
                     for topic, load in ours.items()
                 )
                 for load in ours.values():
                     acks.wait_acknowledged(load, begin, 3 * QUIET)
                 end = time.time_ns()
             for load in (*ours.values(), one):
-                wait_for(f"{load.produce.producer} to come back", lambda x=load: uses(x, STRICKEN, end), 60)
+                wait_for(f"{load.produce.producer} to come back", partial(uses, load, STRICKEN, end), 60)
             for load in (*stock.values(), keyed):
                 load.wait_totals("what waited to be served", lambda t: t["unanswered"] < IN_FLIGHT, 60)
 
