@@ -1,0 +1,118 @@
+"""Retired words stay out of every tracked text; retired_words.toml says which, and what to write instead."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from harness.common.paths import project_root
+
+_LIST = Path(__file__).with_name("retired_words.toml")
+_TEXT = {
+    *(".css", ".go", ".gradle", ".j2", ".java", ".js", ".json", ".md", ".patch", ".py", ".sh", ".toml", ".txt"),
+    *(".xml", ".yaml", ".yml"),
+}
+_TEXT_NAMES = {"rackspan", "run", "Dockerfile", "series"}
+# Lists of locked or recorded things, and the list itself.
+_NOT_PROSE = re.compile(r"(^|/)(package-lock\.json|retired_words\.toml|test_words\.py)$|/tests/data/")
+
+
+@dataclass(frozen=True)
+class Word:
+    """A retired word as a pattern, with what to write instead."""
+
+    pattern: re.Pattern[str]
+    use: str
+    not_in: tuple[str, ...]
+
+
+@cache
+def _words() -> list[Word]:
+    found = []
+    for entry in tomllib.loads(_LIST.read_text())["word"]:
+        pattern = re.compile(rf"(?<![a-z])(?:{entry['retired']})(?![a-z])", re.IGNORECASE)
+        found.append(Word(pattern, entry["use"], tuple(entry.get("not_in", ()))))
+    return found
+
+
+@cache
+def _allowed() -> list[re.Pattern[str]]:
+    return [re.compile(entry["text"]) for entry in tomllib.loads(_LIST.read_text())["allowed"]]
+
+
+def retired(line: str, suffix: str = ".py") -> list[str]:
+    """The retired words of a line, each with what to write instead."""
+    for allowed in _allowed():
+        line = allowed.sub("", line)
+    line = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", line).replace("_", " ")
+    return [
+        f"'{match[0]}': write {word.use}"
+        for word in _words()
+        if suffix not in word.not_in
+        for match in word.pattern.finditer(line)
+    ]
+
+
+def tracked(pattern: str = "") -> list[Path]:
+    """The files under version control whose path matches, whoever owns the checkout."""
+    command = ["git", "-c", "safe.directory=*", "ls-files", "-z"]
+    names = subprocess.run(command, cwd=project_root(), check=True, capture_output=True, text=True).stdout
+    return [Path(name) for name in names.split("\0") if name and re.search(pattern, name)]
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines that are ours, numbered from 1; of a patch those that it adds."""
+    for number, line in enumerate((project_root() / path).read_text().splitlines(), 1):
+        if path.suffix != ".patch" or (line.startswith("+") and not line.startswith("+++ ")):
+            yield number, line
+
+
+def _room(path: Path) -> str:
+    return path.parts[0] if len(path.parts) > 1 else "."
+
+
+def _texts() -> list[Path]:
+    return [
+        p
+        for p in tracked()
+        if (p.suffix in _TEXT or p.name in _TEXT_NAMES)
+        and not _NOT_PROSE.search(p.as_posix())
+        and (project_root() / p).is_file()
+    ]
+
+
+@pytest.mark.parametrize("room", sorted({_room(p) for p in _texts()}))
+def test_no_text_has_a_retired_word(room: str) -> None:
+    found = [
+        f"{path}:{number}: {word}"
+        for path in _texts()
+        if _room(path) == room
+        for number, line in _lines(path)
+        for word in retired(line, path.suffix)
+    ]
+    pending = tomllib.loads(_LIST.read_text()).get("pending", [])
+    assert not found or room in pending, "\n".join(found)
+
+
+def test_names_are_read_as_words() -> None:
+    assert retired("void toldTwice()", ".java") == ["'told': write reported, recorded, received, sent"]
+    assert len(retired("x = judged_by(CREW)")) == 2
+    assert retired("holds cells, besides a ZooKeeper in side effects") == []
+
+
+def test_an_allowance_covers_its_own_text_only() -> None:
+    assert retired("@dataclass(frozen=True)") == []
+    assert retired("@dataclass(frozen=True)  # the rack is frozen") == ["'frozen': write paused, does not answer"]
+
+
+def test_every_entry_has_its_reason() -> None:
+    entries = tomllib.loads(_LIST.read_text())
+    assert all(entry["use"] for entry in entries["word"])
+    assert all(entry["reason"] for entry in entries["allowed"])
