@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,15 +12,9 @@ from pathlib import Path
 import pytest
 
 from harness.common.paths import project_root
+from harness.tests.tracked_files import texts
 
 _LIST = Path(__file__).with_name("retired_words.toml")
-_TEXT = {
-    *(".css", ".go", ".gradle", ".j2", ".java", ".js", ".json", ".md", ".patch", ".py", ".sh", ".toml", ".txt"),
-    *(".xml", ".yaml", ".yml"),
-}
-_TEXT_NAMES = {"rackspan", "run", "Dockerfile", "series"}
-# Lists of locked or recorded things, and the list itself.
-_NOT_PROSE = re.compile(r"(^|/)(package-lock\.json|retired_words\.toml|test_words\.py)$|/tests/data/")
 
 
 @dataclass(frozen=True)
@@ -60,13 +53,6 @@ def retired(line: str, suffix: str = ".py") -> list[str]:
     ]
 
 
-def tracked(pattern: str = "") -> list[Path]:
-    """The files under version control whose path matches, whoever owns the checkout."""
-    command = ["git", "-c", "safe.directory=*", "ls-files", "-z"]
-    names = subprocess.run(command, cwd=project_root(), check=True, capture_output=True, text=True).stdout
-    return [Path(name) for name in names.split("\0") if name and re.search(pattern, name)]
-
-
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines that are ours, numbered from 1; of a patch those that it adds."""
     for number, line in enumerate((project_root() / path).read_text().splitlines(), 1):
@@ -78,21 +64,11 @@ def _room(path: Path) -> str:
     return path.parts[0] if len(path.parts) > 1 else "."
 
 
-def _texts() -> list[Path]:
-    return [
-        p
-        for p in tracked()
-        if (p.suffix in _TEXT or p.name in _TEXT_NAMES)
-        and not _NOT_PROSE.search(p.as_posix())
-        and (project_root() / p).is_file()
-    ]
-
-
-@pytest.mark.parametrize("room", sorted({_room(p) for p in _texts()}))
+@pytest.mark.parametrize("room", sorted({_room(p) for p in texts()}))
 def test_no_text_has_a_retired_word(room: str) -> None:
     found = [
         f"{path}:{number}: {word}"
-        for path in _texts()
+        for path in texts()
         if _room(path) == room
         for number, line in _lines(path)
         for word in retired(line, path.suffix)
