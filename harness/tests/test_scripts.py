@@ -134,7 +134,7 @@ def test_a_server_is_formatted_started_and_stopped(tmp_path: Path) -> None:
         wait_for("the server", lambda: script("kafka-topics", *where, "--list").returncode == 0 or Pending("no"), 60)
     finally:
         stopped = script("kafka-server-stop", str(config))
-    assert stopped.stdout == "requested 1 server(s) to stop\n"
+    assert stopped.stdout == "asked 1 server(s) to stop\n"
     wait_for("the server's end", lambda: script("kafka-server-stop", str(config)).returncode == 1 or Pending("on"), 30)
     gone = script("kafka-server-stop", str(config))
     assert gone.stderr == f"no server of this distribution is running with {config}\n"
