@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import sys
 import tempfile
 import traceback
@@ -36,6 +35,7 @@ from harness.cli import (
 )
 from harness.common import process_tree
 from harness.common.errors import Exit, RackspanError, environment_error
+from harness.distribution.jdk import use_jdk
 from harness.network import namespaces
 
 app = typer.Typer(
@@ -74,7 +74,8 @@ app.add_typer(fault.fault, name="fault")
 def main() -> NoReturn:
     """Runs the command; ends with the exit code."""
     namespaces.may_restart = True
-    signal.signal(signal.SIGTERM, process_tree.interrupt)
+    process_tree.end_on_signals()
+    use_jdk()
     try:
         app(prog_name="rackspan")
     except RackspanError as e:

@@ -16,6 +16,7 @@ from harness.benchmark.campaign import Campaign, Outage
 from harness.benchmark.workload import Workload
 from harness.cli import report
 from harness.cli.output import ConsoleProgress, err, out
+from harness.cli.system_packages import JAVA, NETWORKS, install
 from harness.common.errors import Exit, RackspanError
 from harness.common.paths import project_root
 from harness.spec.cluster_spec import parse
@@ -44,6 +45,7 @@ def bench(
     """Compare ways of writing on a real cluster, in blocks that take turns, and write a page about it."""
     chosen = campaigns.load(workload).changed(rounds=rounds, seconds=block, warmup=warmup).on(backend)
     progress = ConsoleProgress()
+    install([JAVA, NETWORKS], progress)
     runs, failed = _parts(chosen, seed, progress)
     for line in failed:
         err.print(f"not measured: {line}", markup=False)

@@ -8,10 +8,13 @@ import typer
 
 from harness.backends.docker import engine
 from harness.cli.output import ConsoleProgress, out
+from harness.cli.system_packages import JAVA, install
 from harness.distribution import container_image as images
 from harness.distribution.locate import find
 
 
 def image(distribution: Annotated[str, typer.Argument(help="rackspan, stock, or a folder.")] = "rackspan") -> None:
     """Make the image of a distribution from programs of this machine, without a registry; print its name."""
-    out.print(images.make(engine(), find(distribution), ConsoleProgress()), markup=False)
+    found, progress = find(distribution), ConsoleProgress()
+    install([JAVA], progress)
+    out.print(images.make(engine(), found, progress), markup=False)

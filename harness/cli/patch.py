@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from harness.cli.output import ConsoleProgress, out
+from harness.cli.system_packages import BUILD, install
 from harness.distribution.build import gradle
 
 patch = typer.Typer(help="The patches of the distribution: list, apply, rebuild, check.", no_args_is_help=True)
@@ -35,6 +36,8 @@ def check() -> None:
 
 
 def _print(task: str, label: str) -> None:
-    text = gradle([task], label, ConsoleProgress()).strip()
+    progress = ConsoleProgress()
+    install(BUILD, progress)
+    text = gradle([task], label, progress).strip()
     if text:
         out.print(text, markup=False)

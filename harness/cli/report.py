@@ -12,6 +12,7 @@ import typer
 
 from harness.benchmark import gates
 from harness.cli.output import ConsoleProgress, out
+from harness.cli.system_packages import JAVA, install
 from harness.common.atomic_files import write_aside
 from harness.common.errors import RackspanError, usage_error
 from harness.common.paths import project_root
@@ -45,7 +46,9 @@ def report(
     requested = None if gate is None else gates.load(gate)
     frame = None if into is None else frame_of(into)
     chosen = runs or newest(runs_folder())
-    page = write(chosen, to or project_root() / "build" / "report", ConsoleProgress())
+    progress = ConsoleProgress()
+    install([JAVA], progress)
+    page = write(chosen, to or project_root() / "build" / "report", progress)
     outcomes = gates.evaluate(requested, json.loads(page.with_name("report.json").read_text())) if requested else []
     if into and frame:
         reported = page.with_name("report.md").read_text(encoding="utf-8")

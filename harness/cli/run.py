@@ -12,6 +12,7 @@ import typer
 from harness.benchmark import workload
 from harness.cli import report, test_stages
 from harness.cli.output import ConsoleProgress, err, out
+from harness.cli.system_packages import BUILD, install
 from harness.cli.test import PLAN, report_failures, results_folder, system_tests
 from harness.common.errors import Exit
 from harness.common.paths import project_root
@@ -32,6 +33,7 @@ def run(
     from harness.benchmark.run import run_bench  # here, as every command would wait for what it imports
 
     progress = ConsoleProgress()
+    install(BUILD, progress)
     build(progress)
     folder = (results or results_folder()).resolve()
     plan = test_stages.run([system_tests("outage plan", [PLAN], folder)], folder / "logs", progress)

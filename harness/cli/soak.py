@@ -11,6 +11,7 @@ import typer
 from harness.backends import BACKENDS
 from harness.cli import report
 from harness.cli.output import ConsoleProgress, err, out
+from harness.cli.system_packages import JAVA, NETWORKS, install
 from harness.common.errors import Exit
 from harness.common.paths import project_root
 from harness.spec.cluster_spec import parse
@@ -48,6 +49,8 @@ def soak(
     spec = parse({**data, "backend": backend, "heap": HEAP, "metrics": False})
     kinds = kinds_of(faults, BACKENDS[spec.backend].capabilities)
     place = to or project_root() / "build" / "soak"
+    progress = ConsoleProgress()
+    install([JAVA, *([NETWORKS] if backend == "netns" else [])], progress)
     err.print(f"seed {seed}", markup=False)
     done = run_soak(
         report.runs_folder(),
@@ -59,7 +62,7 @@ def soak(
         min_racks=min_racks,
         first=first,
         kinds=kinds,
-        progress=ConsoleProgress(),
+        progress=progress,
     )
     out.print(f"{done.by_kind()}\n\n{done.table()}", markup=False, soft_wrap=True)
     if not done.good:

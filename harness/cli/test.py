@@ -12,11 +12,12 @@ import yaml
 
 from harness.cli import test_stages
 from harness.cli.output import ConsoleProgress, err, out
+from harness.cli.system_packages import BACKENDS, BROWSER, BUILD, CLIENTS, NETWORKS, Need, install
 from harness.cli.test_stages import Stage
 from harness.common.errors import Exit
 from harness.common.paths import project_root
 from harness.distribution.build import build, gradle, gradle_command
-from harness.ducktape_support.session import failures, read_report
+from harness.ducktape_support.session import failures, path_in_project, read_report
 from harness.network.netns_support import attempt
 from harness.third_party_clients.prepare import prepare
 
@@ -34,7 +35,10 @@ def test(
     ] = 2,
 ) -> None:
     """Run all tests of the project, or only some system tests; failures first, exit code 1 if there are any."""
+    for suite in suites or []:
+        path_in_project(suite)
     progress = ConsoleProgress()
+    install([*BUILD, NETWORKS, *_for(suites or [])], progress)
     build(progress)
     if not suites or any("clients" in name for name in suites):
         prepare(progress)
@@ -50,6 +54,12 @@ def test(
     out.print(str(tally))
     if tally.failed:
         raise typer.Exit(Exit.FAILED)
+
+
+def _for(suites: list[str]) -> list[Need]:
+    """What some suites, or without any all tests, run where it is there."""
+    clients = CLIENTS if not suites or any("clients" in name for name in suites) else ()
+    return [*clients, *(() if suites else (*BACKENDS, BROWSER))]
 
 
 def everything(folder: Path) -> list[Stage]:

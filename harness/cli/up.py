@@ -10,6 +10,7 @@ import typer
 from harness.backends import BACKENDS
 from harness.cli.output import ConsoleProgress, err, out, table
 from harness.cli.status import show
+from harness.cli.system_packages import JAVA, NETWORKS, install
 from harness.cluster.kafka_cluster import READY_SECONDS, AlreadyUp, KafkaCluster
 from harness.common.errors import Exit, usage_error
 from harness.spec import cluster_spec as specs
@@ -54,8 +55,10 @@ def up(
         nodes = plan(spec).nodes
         out.print(table(columns, [(n.name, n.rack, n.role, n.id, n.endpoint, n.heap) for n in nodes]))
         return
+    progress = ConsoleProgress()
+    install([JAVA, *([NETWORKS] if spec.backend == "netns" else [])], progress)
     try:
-        cluster = KafkaCluster.up(spec, seconds=wait, progress=ConsoleProgress())
+        cluster = KafkaCluster.up(spec, seconds=wait, progress=progress)
     except AlreadyUp:
         err.print(f"cluster {spec.name} exists already:")
         status = KafkaCluster.open(spec.name).status()

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from harness.cli.output import ConsoleProgress, err, out
+from harness.cli.system_packages import BUILD, install
 from harness.cli.test import results_folder
 from harness.common.errors import Exit, usage_error
 from harness.common.paths import project_root
@@ -30,6 +31,7 @@ def verify_base(
     for base in bases or []:
         if base not in known:
             raise usage_error(f"there is no base {base}", observed=f"known: {', '.join(known)}", do="name one of them")
+    install(BUILD, progress)
     folder = (results or results_folder() / "system").resolve()
     failed = False
     gradle(["loadClient"], "build: load client", progress)

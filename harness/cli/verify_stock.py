@@ -10,6 +10,7 @@ import typer
 
 from harness.cli.options import FormatOption
 from harness.cli.output import ConsoleProgress, Format, data, err, out, table
+from harness.cli.system_packages import BUILD, install
 from harness.common.errors import Exit, RackspanError, usage_error
 from harness.common.paths import locked, project_root
 from harness.distribution.build import build
@@ -49,6 +50,7 @@ def verify_stock(
 ) -> None:
     """Run upstream's compiled tests on stock and on patched jars; one that only stock passes is an error."""
     progress = ConsoleProgress()
+    install(BUILD, progress)
     build(progress)
     chosen = selection()
     store = project_root() / "build" / "upstream"

@@ -17,6 +17,15 @@ def end_with_parent(number: signal.Signals) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(number))
 
 
+def end_on_signals() -> None:
+    """Has SIGTERM and SIGINT end this program as Ctrl-C does, and the programs that it starts end on them.
+
+    A shell has what it starts in the background ignore SIGINT, and so do the programs started by that.
+    """
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, interrupt)
+
+
 def interrupt(number: int, frame: FrameType | None) -> NoReturn:
     """A handler by which SIGTERM ends a program as Ctrl-C does: what it has is torn down."""
     raise KeyboardInterrupt

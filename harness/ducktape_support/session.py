@@ -13,8 +13,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from harness.backends import BACKENDS
 from harness.backends.base import Capability
 from harness.common.errors import Exit, RackspanError, usage_error
 from harness.common.paths import project_root
-from harness.common.process_tree import children, end_with_parent, interrupt
+from harness.common.process_tree import children, end_on_signals, end_with_parent
 from harness.common.progress import Progress
 from harness.common.wait import wait_for
 from harness.ducktape_support.stale_clusters import remove_abandoned
@@ -105,13 +105,18 @@ def run_suite(
         progress.note(f"tests that need networks between racks are skipped: {no_networks}")
     command = [*rights, sys.executable, "-m", "ducktape", "--cluster", CLUSTER]
     command += ["--results-root", str(folder)]
-    command += ["--globals", json.dumps(dict(globals_ or {})), "--deflake", str(attempts), *(_inside(p) for p in paths)]
+    command += [
+        "--globals",
+        json.dumps(dict(globals_ or {})),
+        "--deflake",
+        str(attempts),
+        *(path_in_project(p) for p in paths),
+    ]
     log = folder / "ducktape.log"
-    with _interrupted_by_sigterm():
-        try:
-            code = _run(command, log, progress, no_networks)
-        finally:
-            remove_abandoned()
+    try:
+        code = _run(command, log, progress, no_networks)
+    finally:
+        remove_abandoned()
     report = next(iter(sorted(folder.glob("*/report.json"))), None)
     if report is None:
         tail = [line for line in log.read_text(errors="replace").splitlines() if line.strip()][-1:]
@@ -209,18 +214,8 @@ def _end(process: subprocess.Popen[str]) -> None:
     process.wait()
 
 
-@contextmanager
-def _interrupted_by_sigterm() -> Iterator[None]:
-    """SIGTERM ends a session as Ctrl-C does: with its clusters ended."""
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _inside(path: str | Path) -> str:
-    """The path as ducktape wants it: below the project, from there."""
+def path_in_project(path: str | Path) -> str:
+    """The path of a suite or test as ducktape wants it: below the project, from there. Raises RackspanError."""
     text, mark, method = str(path).partition("::")
     file = Path(text) if Path(text).exists() else project_root() / text
     if not file.exists():
@@ -271,6 +266,7 @@ class _Lines(Progress):
 
 def main() -> int:
     """Runs a session from the command line; exit code 1 if a test failed."""
+    end_on_signals()
     parser = argparse.ArgumentParser(description="system tests on local hosts")
     parser.add_argument("paths", nargs="+", help="suites, folders, files or file::Class.method")
     parser.add_argument("--results", type=Path, default=project_root() / "results" / "system")

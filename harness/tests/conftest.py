@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from hypothesis import settings
 
 from harness.cluster import kafka_cluster as clusters
 from harness.cluster.kafka_cluster import KafkaCluster
-from harness.common.process_tree import interrupt
+from harness.common.process_tree import end_on_signals
 from harness.network.bridges import settle
 from harness.network.netns_support import attempt
 from harness.spec.cluster_spec import ClusterSpec, parse
@@ -22,8 +21,10 @@ settings.load_profile("shared machine")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """An ordinary user's tests get a network of their own, before there are threads: root's need none."""
-    signal.signal(signal.SIGTERM, interrupt)
+    """Signals end the tests, also in the background of a script. An ordinary user's tests get a network of their own,
+    before there are threads: root's need none.
+    """
+    end_on_signals()
     if not attempt().skip_reason:
         settle()
 

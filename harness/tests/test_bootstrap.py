@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.cli.system_packages import BUILD
 from harness.common.errors import Exit
 from harness.common.paths import project_root
 
@@ -42,7 +43,9 @@ def test_what_is_missing_is_named_exactly(bare: Path) -> None:
     assert done.returncode == Exit.ENVIRONMENT
     first, second = done.stderr.splitlines()
     assert first.startswith("missing on this machine: python3 python3-venv python3-dev gcc ")
-    assert "gradle" in first and "git" in first
+    named = first.split()[4:]
+    assert named[4:] == [p for need in BUILD for p in need.packages if p in named]  # what a build needs, by one message
+    assert "gradle" in named and "git" in named
     assert second.startswith("install them (Debian, Ubuntu: sudo apt-get install python3 ")
 
 
