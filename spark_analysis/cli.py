@@ -14,6 +14,7 @@ from spark_analysis.durability import lost
 from spark_analysis.errors import FAILED, OK, AnalysisError
 from spark_analysis.input.cache import Cache
 from spark_analysis.pipeline import analyse, plain, write_tables
+from spark_analysis.report import gate_file, gates
 from spark_analysis.report.document import build
 from spark_analysis.report.markdown import summary
 from spark_analysis.report.render import page, pictures
@@ -41,6 +42,11 @@ def main(argv: list[str] | None = None) -> int:
     evaluate.add_argument(
         "--master", default=None, help="Spark master; default: what spark-submit chose, else local[*]"
     )
+    report.add_argument(
+        "--gate", default=None, type=Path, metavar="FILE", help="YAML of what the report must say; exit code 1 if not"
+    )
+    check_gates = verbs.add_parser("gates", help="check a file of gates; exit code 2 if it is not valid")
+    check_gates.add_argument("file", type=Path, metavar="FILE", help="YAML of what a report must say")
     kept = verbs.add_parser(
         "lost", help="acknowledged records against what a cluster still has; exit code 1 if any is lost"
     )
@@ -54,7 +60,16 @@ def main(argv: list[str] | None = None) -> int:
             return write_check(runs, options.out, min_racks=options.min_racks, master=options.master)
         if options.verb == "lost":
             return lost(options.run, options.bootstrap, options.master)
-        print(write_report(options.runs, options.out, options.master, options.cache))
+        if options.verb == "gates":
+            gate_file.load(options.file)
+            return OK
+        required = options.gate and gate_file.load(options.gate)
+        page = write_report(options.runs, options.out, options.master, options.cache)
+        outcomes = gates.evaluate(required, json.loads((options.out / "report.json").read_text())) if required else []
+        for line in (*outcomes, page):
+            print(line)
+        if failure := gates.missed(outcomes, page):
+            raise failure
     except AnalysisError as e:
         print(e, file=sys.stderr)
         return e.code

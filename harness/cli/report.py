@@ -1,26 +1,36 @@
-"""`rackspan report`: run folders become one page. The analysis is a program of its own, started here."""
+"""`rackspan report`: one page from run folders. The analysis is a program of its own, started here."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from harness.benchmark import gates
 from harness.cli.output import ConsoleProgress, out
 from harness.cli.system_packages import JAVA, install
 from harness.common.atomic_files import write_aside
-from harness.common.errors import RackspanError, usage_error
+from harness.common.errors import Exit, RackspanError, usage_error
 from harness.common.paths import project_root
 from harness.common.progress import Progress
 from harness.common.subprocesses import run
 
 PAGE = "report.html"
+_ERROR = re.compile(r"^(.*)\n  observed: (.*)\n  do: +(.*)$", re.MULTILINE)
 BEGIN, END = "<!-- report -->", "<!-- end -->"
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The page that the analysis made, the outcome of each gate as a line, and the error where a gate was missed."""
+
+    page: Path
+    outcomes: tuple[str, ...] = ()
+    missed: RackspanError | None = None
 
 
 def runs_folder() -> Path:
@@ -43,30 +53,24 @@ def report(
     ] = None,
 ) -> None:
     """Make one HTML page of run folders: what was refused, what was acknowledged, how long it took."""
-    requested = None if gate is None else gates.load(gate)
+    if gate:
+        check_gates(gate)
     frame = None if into is None else frame_of(into)
     chosen = runs or newest(runs_folder())
     progress = ConsoleProgress()
     install([JAVA], progress)
-    page = write(chosen, to or project_root() / "build" / "report", progress)
-    outcomes = gates.evaluate(requested, json.loads(page.with_name("report.json").read_text())) if requested else []
+    made = analyse(chosen, to or project_root() / "build" / "report", progress, gate)
     if into and frame:
-        reported = page.with_name("report.md").read_text(encoding="utf-8")
-        write_aside(into, frame[0] + re.sub("^## ", "### ", reported, flags=re.MULTILINE) + frame[1])
-    for outcome in outcomes:
-        out.print(str(outcome), markup=False)
-    out.print(str(page), markup=False)
-    missed = [o for o in outcomes if not o.met]
-    if missed:
-        raise RackspanError(
-            f"{len(missed)} of {len(outcomes)} gates missed",
-            observed="; ".join(dict.fromkeys(o.gate for o in missed)),
-            do=f"see {page}; a gate that is missed for want of rounds needs a longer benchmark",
-        )
+        tables = made.page.with_name("report.md").read_text(encoding="utf-8")
+        write_aside(into, frame[0] + re.sub("^## ", "### ", tables, flags=re.MULTILINE) + frame[1])
+    for line in (*made.outcomes, str(made.page)):
+        out.print(line, markup=False)
+    if made.missed:
+        raise made.missed
 
 
 def frame_of(document: Path) -> tuple[str, str]:
-    """A document's text up to where a report goes, and from there on. Raises RackspanError (exit code 2)."""
+    """A document's text before and after the place of a report. Raises RackspanError (exit code 2)."""
     try:
         text = document.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as e:
@@ -88,7 +92,7 @@ def newest(folder: Path) -> list[Path]:
     Raises RackspanError (exit code 2) if there is no run.
     """
     found = {p.parent: _manifest(p) for p in sorted(folder.glob("*/manifest.json"))}
-    ended = [p for p, reported in found.items() if reported.get("state") in ("finished", "failed")]
+    ended = [p for p, manifest in found.items() if manifest.get("state") in ("finished", "failed")]
     benches = [p for p in ended if found[p]["kind"] == "bench" or _campaign(found[p])]
     if benches:
         campaign = _campaign(found[benches[-1]])
@@ -104,12 +108,12 @@ def newest(folder: Path) -> list[Path]:
 
 
 def _manifest(path: Path) -> dict[str, Any]:
-    """What a run says of itself; nothing if it cannot be read, which the analysis then says of it."""
+    """The manifest of a run; empty if it cannot be read, which the analysis then reports."""
     try:
-        reported: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return reported
+    return manifest
 
 
 def _campaign(manifest: dict[str, Any]) -> str:
@@ -117,13 +121,21 @@ def _campaign(manifest: dict[str, Any]) -> str:
 
 
 def write(runs: list[Path], to: Path, progress: Progress) -> Path:
-    """Runs the analysis on run folders and returns the page's path. Raises RackspanError with what it said."""
+    """Runs the analysis on run folders and returns the page's path. Raises RackspanError with what it reported."""
+    return analyse(runs, to, progress).page
+
+
+def analyse(runs: list[Path], to: Path, progress: Progress, gate: Path | None = None) -> Analysis:
+    """Runs the analysis on run folders, with a file of gates or none. Raises RackspanError with what it reported."""
     command = [sys.executable, "-m", "spark_analysis", "report", *map(str, runs), "--out", str(to)]
     # One place for all reports: a benchmark's own page and a later one over several runs share what was computed.
     command += ["--cache", str(project_root() / "build" / "analysis")]
+    command += ["--gate", str(gate.absolute())] if gate else []
     with progress.step(f"report on {len(runs)} run(s), by PySpark") as update:
         done = run(command, update, {"PYSPARK_PYTHON": sys.executable})
-        if done.code:
+        *outcomes, page = done.printed.splitlines() or [""]
+        missed = _error(done.reported, Exit.FAILED) if done.code == Exit.FAILED and outcomes else None
+        if done.code and not missed:
             raise RackspanError(
                 "the analysis failed",
                 observed="\n".join(done.reported[-20:]) or "nothing",
@@ -132,4 +144,19 @@ def write(runs: list[Path], to: Path, progress: Progress) -> Path:
     for line in done.reported:
         if "skipped" in line:
             progress.note(line)
-    return Path(done.printed.strip())
+    return Analysis(Path(page), tuple(outcomes), missed)
+
+
+def check_gates(gate: Path) -> None:
+    """Raises RackspanError (exit code 2) if the analysis refuses a file of gates; computes nothing."""
+    done = run([sys.executable, "-m", "spark_analysis", "gates", str(gate.absolute())], lambda line: None)
+    if done.code:
+        raise _error(done.reported, Exit.USAGE) or RackspanError(
+            f"{gate} could not be checked", observed="\n".join(done.reported[-20:]), do="see the lines above"
+        )
+
+
+def _error(reported: tuple[str, ...], code: Exit) -> RackspanError | None:
+    """The last error in three parts that the analysis reported, as a RackspanError; None if there is none."""
+    found = _ERROR.findall("\n".join(reported))
+    return RackspanError(found[-1][0], observed=found[-1][1], do=found[-1][2], code=code) if found else None

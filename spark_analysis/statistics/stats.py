@@ -10,11 +10,12 @@ from statistics import median
 import numpy as np
 from scipy import stats as reference
 
+from spark_analysis.statistics.verdict_words import IMPROVED, NOT_ENOUGH, REGRESSED, WITHIN_NOISE
+
 # The least number of rounds whose strongest signed-rank result has p < 0.05, two-sided (2/64).
 MIN_PAIRS = 6
 CONFIDENCE = 0.95
 ALPHA = 1 - CONFIDENCE
-IMPROVED, REGRESSED, WITHIN_NOISE, NOT_ENOUGH = "improved", "regressed", "within noise", "not enough runs"
 
 
 @dataclass(frozen=True)

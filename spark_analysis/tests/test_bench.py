@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_analysis.report.benchmark import verdicts
-from spark_analysis.report.benchmark.goals import ACROSS, BEYOND, FLOOR_MET, GOAL_MET, GOALS, evaluated, verdict
+from spark_analysis.report.benchmark.goals import GOALS, evaluated, verdict
 from spark_analysis.report.benchmark.rounds import Rounds
 from spark_analysis.statistics import counts
-from spark_analysis.statistics.stats import NOT_ENOUGH
+from spark_analysis.statistics.verdict_words import ACROSS, BEYOND, FLOOR_MET, GOAL_MET, NOT_ENOUGH
 from spark_analysis.tests.generated import MS, SECOND, START, ack, frame, window, windows
 from spark_analysis.transforms import benchmark, latency
 

@@ -13,10 +13,10 @@ from pyspark.sql import SparkSession
 
 from spark_analysis.input import schemas
 from spark_analysis.report.benchmark import verdicts
-from spark_analysis.report.benchmark.goals import GOAL_MET
 from spark_analysis.report.benchmark.knee import knee, steps
 from spark_analysis.report.benchmark.rounds import Rounds
 from spark_analysis.statistics import counts, histograms
+from spark_analysis.statistics.verdict_words import GOAL_MET
 from spark_analysis.tests.generated import MS, START, ack, frame
 from spark_analysis.transforms import end_to_end
 

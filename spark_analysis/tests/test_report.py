@@ -17,9 +17,9 @@ from pyspark.sql import SparkSession
 
 from spark_analysis import cli
 from spark_analysis.report import markdown, render, words
-from spark_analysis.report.benchmark.goals import NOT_HERE
 from spark_analysis.report.benchmark.headline import headline
 from spark_analysis.report.document import build
+from spark_analysis.statistics.verdict_words import NOT_HERE
 from spark_analysis.tests.browser import CHROMIUM, DESKTOP, PHONE, Browser
 from spark_analysis.tests.generated import MS, ack, folder, outage_run
 from spark_analysis.tests.generated_bench import bench_run

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from spark_analysis.report.benchmark import trials
-from spark_analysis.report.benchmark.goals import FLOOR_MET, GOAL_MET, GOALS, NOT_HERE
-from spark_analysis.statistics.stats import NOT_ENOUGH
+from spark_analysis.report.benchmark.goals import GOALS
+from spark_analysis.statistics.verdict_words import FLOOR_MET, GOAL_MET, NOT_ENOUGH, NOT_HERE
 
 P50 = GOALS["P0", 500].what
 MODES = [{"role": "baseline", "label": "acks=all"}, {"role": "candidate", "label": "acks=-2"}]

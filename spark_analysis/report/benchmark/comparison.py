@@ -11,6 +11,7 @@ from typing import Any
 
 from spark_analysis.report.benchmark.rounds import BY_ROUND, Rounds
 from spark_analysis.statistics import bootstrap, stats
+from spark_analysis.statistics.verdict_words import IMPROVED, NOT_ENOUGH, REGRESSED, WITHIN_NOISE
 from spark_analysis.transforms.latency import QUANTILES
 
 PARTS = ("quiet", "fault")
@@ -56,10 +57,10 @@ def _adjust(rows: list[dict[str, Any]]) -> None:
         row["verdict"] = stats.verdict(row["low"], row["high"], row["noise"])
     for row, p in zip(family, adjusted, strict=True):
         row["p_holm"] = p
-        if p > stats.ALPHA and row["verdict"] in (stats.IMPROVED, stats.REGRESSED):
+        if p > stats.ALPHA and row["verdict"] in (IMPROVED, REGRESSED):
             # With few rounds no p can be small enough for so many endpoints: that says nothing of the difference.
             least = 2 / 2 ** row["rounds"] if row["method"] == BY_ROUND else 2 / (bootstrap.DRAWS + 1)
-            row["verdict"] = stats.NOT_ENOUGH if least * len(family) > stats.ALPHA else stats.WITHIN_NOISE
+            row["verdict"] = NOT_ENOUGH if least * len(family) > stats.ALPHA else WITHIN_NOISE
 
 
 def shifts(modes: list[dict[str, Any]], measured: Rounds) -> list[dict[str, Any]]:

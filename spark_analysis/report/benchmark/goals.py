@@ -8,11 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from spark_analysis.statistics.stats import NOT_ENOUGH
-
-GOAL_MET, FLOOR_MET = "meets the goal", "meets the floor"
-BEYOND, ACROSS = "does not meet the floor", "not shown: the interval reaches across the floor"
-NOT_HERE = "not measurable here"
+from spark_analysis.statistics.verdict_words import ACROSS, BEYOND, FLOOR_MET, GOAL_MET, NOT_ENOUGH, NOT_HERE
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spark_analysis.report import words
-from spark_analysis.statistics.stats import NOT_ENOUGH
+from spark_analysis.statistics.verdict_words import NOT_ENOUGH
 
 _EARLY = ("min.insync.replicas", "-2")
 # The deepest quantile of these that the samples carry.

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from spark_analysis.report import words
-from spark_analysis.report.benchmark.goals import GOALS, NOT_HERE, evaluated
+from spark_analysis.report.benchmark.goals import GOALS, evaluated
 from spark_analysis.report.benchmark.rounds import noise_of, ratios
 from spark_analysis.report.benchmark.verdicts import against_stock
+from spark_analysis.statistics.verdict_words import NOT_HERE
 
 _SAME, _SAME_SPEC = ("name", "versions", "patches"), ("workload", "backend")
 

@@ -7,6 +7,7 @@ from typing import Any
 from spark_analysis.report.benchmark.goals import GOALS, evaluated
 from spark_analysis.report.benchmark.rounds import Rounds, noise_of
 from spark_analysis.statistics import stats
+from spark_analysis.statistics.verdict_words import NOT_ENOUGH
 
 QUIET, FAULT = "quiet", "fault"
 _NEAR = (1.6, 2.6)
@@ -57,7 +58,7 @@ def against_stock(of: int | str, found: dict[str, Any] | None, noise: float, not
     goal = GOALS["P0", of]
     margin = 1 / goal.floor if goal.at_least else goal.floor
     row = evaluated(goal, found, note="; ".join(filter(None, [note, _no_regression(found, margin)])))
-    if noise > margin and row["verdict"] != stats.NOT_ENOUGH:
+    if noise > margin and row["verdict"] != NOT_ENOUGH:
         row["verdict"] = f"not shown: acks=all differs from itself by a factor of {noise:.2f}, more than the floor"
     return row
 

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from harness.benchmark import gates
-from harness.cli import report
-from harness.cli.app import app
-from harness.common.errors import Exit, RackspanError
-from harness.common.paths import project_root
+from spark_analysis import cli
+from spark_analysis.errors import FAILED, OK, USAGE, AnalysisError
+from spark_analysis.report import gate_file, gates
+
+SHIPPED = Path(__file__).parents[2] / "docs" / "results" / "gates.yaml"
 
 
 def ratio(estimate: float, low: float | None, high: float | None, verdict: str, **changes: Any) -> dict[str, Any]:
@@ -35,7 +34,7 @@ def document(*ratios: dict[str, Any], lost: int = 0, state: str = "checked") -> 
 
 
 def evaluated(reported: dict[str, Any], **gate: Any) -> gates.Outcome:
-    (outcome,) = gates.evaluate(gates.Gates.model_validate({"gates": [{"name": "g", **gate}]}), reported)
+    (outcome,) = gates.evaluate(gate_file.Gates.model_validate({"gates": [{"name": "g", **gate}]}), reported)
     return outcome
 
 
@@ -108,31 +107,65 @@ def test_lost_records_goals_invalid_parts_and_folders_skipped() -> None:
 def test_a_bad_file_is_a_usage_error_that_names_the_key(tmp_path: Path, gate: str, text: str) -> None:
     path = tmp_path / "gates.yaml"
     path.write_text(f"gates:\n  - {{name: g, {gate}}}\n")
-    with pytest.raises(RackspanError) as caught:
-        gates.load(path)
-    assert caught.value.code == Exit.USAGE and text in caught.value.observed and str(path) in caught.value.what
-    assert "docs/results/gates.yaml" in str(caught.value) or "harness/benchmark/gates.py" in caught.value.do
+    with pytest.raises(AnalysisError) as caught:
+        gate_file.load(path)
+    assert caught.value.code == USAGE and text in caught.value.observed and str(path) in caught.value.what
+    assert "spark_analysis/report/gate_file.py says what each one means" in caught.value.do
 
 
 def test_the_file_that_is_shipped_can_be_met() -> None:
     reported = document(ratio(0.2, 0.1, 0.3, "improved"), ratio(0.9, 0.8, 0.95, "improved", per_thousand=500))
-    outcomes = gates.evaluate(
-        gates.load(project_root() / "docs" / "results" / "gates.yaml"), {**reported, "skipped": []}
-    )
+    outcomes = gates.evaluate(gate_file.load(SHIPPED), {**reported, "skipped": []})
     assert [(o.met, o.known) for o in outcomes] == [(True, True)] * 5, "a name in it may match no run"
 
 
-def test_the_command_says_each_gate_and_fails_on_a_missed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page itself is made by another program, which has tests of its own."""
+FILES = [
+    ("- one", "is no file of gates", "a list where keys and values are expected"),
+    ("gates: [", "is not YAML", "while parsing"),
+    (None, "cannot read the gates ", "No such file or directory"),
+]
+
+
+@pytest.mark.parametrize(("content", "what", "observed"), FILES)
+def test_a_file_that_holds_no_gates_is_a_usage_error(
+    tmp_path: Path, content: str | None, what: str, observed: str
+) -> None:
+    path = tmp_path / "gates.yaml"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(AnalysisError) as caught:
+        gate_file.load(path)
+    assert caught.value.code == USAGE and what in caught.value.what and observed in caught.value.observed
+
+
+def test_report_prints_each_gate_and_fails_when_one_is_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The page itself has tests of its own."""
     page = tmp_path / "report.html"
     (tmp_path / "report.json").write_text(json.dumps(document(lost=1)))
-    monkeypatch.setattr(report, "write", lambda runs, to, progress: page)
+    monkeypatch.setattr(cli, "write_report", lambda *options: page)
     path = tmp_path / "gates.yaml"
+    command = ["report", str(tmp_path), "--out", str(tmp_path), "--gate", str(path)]
     path.write_text("gates:\n- {name: kept, of: lost, at_most: 0}\n- {name: goal, of: goal, goal: P2}\n")
-    done = CliRunner().invoke(app, ["report", str(tmp_path), "--gate", str(path)])
-    assert isinstance(done.exception, RackspanError) and done.exception.code == Exit.FAILED
-    assert done.exception.what == "1 of 2 gates missed" and done.exception.observed == "kept"
-    assert done.stdout.splitlines()[0] == "✗ kept (outage): 1 of 1,100 acknowledged records lost, requested: at most 0"
-    assert done.stdout.splitlines()[1].startswith("✓ goal (bench-unequal-racks): ") and str(page) in done.stdout
+    assert cli.main(command) == FAILED
+    printed = capsys.readouterr()
+    lost, goal, last = printed.out.splitlines()
+    assert lost == "✗ kept (outage): 1 of 1,100 acknowledged records lost, requested: at most 0"
+    assert goal.startswith("✓ goal (bench-unequal-racks): ") and last == str(page)
+    longer = "a gate that is missed for want of rounds needs a longer benchmark"
+    assert printed.err == f"1 of 2 gates missed\n  observed: kept\n  do:       see {page}; {longer}\n"
     path.write_text("gates:\n- {name: goal, of: goal, goal: P2}\n")
-    assert CliRunner().invoke(app, ["report", str(tmp_path), "--gate", str(path)]).exit_code == 0
+    assert cli.main(command) == OK
+
+
+def test_report_refuses_a_bad_file_of_gates_before_it_computes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli, "write_report", lambda *options: pytest.fail("a report was made"))
+    path = tmp_path / "gates.yaml"
+    path.write_text("gates:\n- {name: kept, of: lost, at_mots: 0}\n")
+    for command in (["report", str(tmp_path), "--out", str(tmp_path), "--gate"], ["gates"]):
+        assert cli.main([*command, str(path)]) == USAGE
+        assert "gates.0: no key 'at_mots'; did you mean 'at_most'?" in capsys.readouterr().err
+    assert cli.main(["gates", str(SHIPPED)]) == OK

@@ -1,0 +1,121 @@
+"""Gates evaluated by the numbers of report.json: for each gate and run whether it is met, and by which values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from spark_analysis.errors import AnalysisError
+from spark_analysis.report.gate_file import Gate, Gates
+from spark_analysis.statistics.stats import MIN_PAIRS
+from spark_analysis.statistics.verdict_words import FLOOR_MET, GOAL_MET, NOT_ENOUGH, NOT_HERE
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of one gate in one run; ``known`` is False where the report has no value for it."""
+
+    gate: str
+    run: str
+    observed: str
+    met: bool
+    known: bool = True
+
+    def __str__(self) -> str:
+        return f"{'✓' if self.met else '✗'} {self.gate}{f' ({self.run})' if self.run else ''}: {self.observed}"
+
+
+def evaluate(gates: Gates, document: dict[str, Any]) -> list[Outcome]:
+    """Outcomes of every gate in every run that it is about, in the order of the file. What is not known is missed,
+    unless the gate says otherwise.
+    """
+    return [outcome for gate in gates.gates for outcome in _evaluate(gate, document)]
+
+
+def missed(outcomes: list[Outcome], page: Path) -> AnalysisError | None:
+    """The error (exit code 1) that names the gates that were missed; None if all were met."""
+    names = [o.gate for o in outcomes if not o.met]
+    if not names:
+        return None
+    return AnalysisError(
+        f"{len(names)} of {len(outcomes)} gates missed",
+        observed="; ".join(dict.fromkeys(names)),
+        do=f"see {page}; a gate that is missed for want of rounds needs a longer benchmark",
+    )
+
+
+def _evaluate(gate: Gate, document: dict[str, Any]) -> list[Outcome]:
+    if gate.of == "skipped":
+        return [_bounded(gate, "", len(document["skipped"]), "folders skipped")]
+    part = "outage" if gate.of == "lost" else "bench"
+    runs = [r for r in document["runs"] if r[part] and fnmatchcase(r["name"], gate.run)]
+    found = [outcome for run in runs for outcome in _in_run(gate, run)]
+    kind = "with records read back" if part == "outage" else "of a benchmark"
+    return found or [_unknown(gate, "", f"no run {kind} named {gate.run} says anything of it")]
+
+
+def _in_run(gate: Gate, run: dict[str, Any]) -> Iterator[Outcome]:
+    name = run["name"]
+    if gate.of == "lost":
+        kept = run["outage"]["durability"]
+        if kept["state"] != "checked":
+            yield _unknown(gate, name, f"durability was {kept['state']}")
+        else:
+            lost, acknowledged = kept["totals"]["lost"], kept["totals"]["acknowledged"]
+            yield _bounded(gate, name, lost, f"of {acknowledged:,} acknowledged records lost")
+    elif gate.of == "invalid":
+        yield _bounded(
+            gate, name, len(run["bench"]["invalid"]), f"of {len(run['bench']['blocks'])} measured parts invalid"
+        )
+    elif gate.of == "goal":
+        for row in run["bench"]["goals"]:
+            if row["id"] == gate.goal:
+                accepted = gate.verdict or [GOAL_MET, FLOOR_MET]
+                yield _by_verdict(gate, name, row, accepted, f"{row['what']}: ")
+    else:
+        requested = (gate.mode, gate.part, round(10 * float(gate.quantile[1:]), 1))
+        for row in run["bench"]["ratios"]:
+            if (row["role"], row["part"], row["per_thousand"]) == requested:
+                yield _of_ratio(gate, name, row)
+
+
+def _of_ratio(gate: Gate, run: str, row: dict[str, Any]) -> Outcome:
+    if gate.verdict:
+        outcome = _by_verdict(gate, run, row, gate.verdict, "")
+        if not outcome.met or (gate.at_most is None and gate.at_least is None):
+            return outcome
+    if row["low"] is None:
+        return _unknown(gate, run, f"{NOT_ENOUGH}: {row['rounds']} of the {MIN_PAIRS} rounds that carry an interval")
+    high_enough = gate.at_least is None or row["low"] >= gate.at_least
+    met = high_enough and (gate.at_most is None or row["high"] <= gate.at_most)
+    return Outcome(gate.name, run, f"{_span(row)}{_requested(gate)}", met)
+
+
+def _by_verdict(gate: Gate, run: str, row: dict[str, Any], accepted: list[str], what: str) -> Outcome:
+    observed = f"{what}{row['verdict']}{'' if row['low'] is None else f', {_span(row)}'}"
+    if row["verdict"] == NOT_ENOUGH or row["verdict"].startswith(NOT_HERE):
+        return _unknown(gate, run, observed)
+    return Outcome(gate.name, run, f"{observed}, requested: {' or '.join(accepted)}", row["verdict"] in accepted)
+
+
+def _bounded(gate: Gate, run: str, value: int, what: str) -> Outcome:
+    met = (gate.at_most is None or value <= gate.at_most) and (gate.at_least is None or value >= gate.at_least)
+    return Outcome(gate.name, run, f"{value:,} {what}{_requested(gate)}", met)
+
+
+def _unknown(gate: Gate, run: str, why: str) -> Outcome:
+    consequence = "; counts as met, as the gate says" if gate.unknown == "met" else "; what is not known is missed"
+    return Outcome(gate.name, run, f"{why}{consequence}", gate.unknown == "met", known=False)
+
+
+def _span(row: dict[str, Any]) -> str:
+    return f"{row['estimate']:.3g} ({row['low']:.3g} to {row['high']:.3g})"
+
+
+def _requested(gate: Gate) -> str:
+    bounds = [f"at least {gate.at_least:g}"] if gate.at_least is not None else []
+    bounds += [f"at most {gate.at_most:g}"] if gate.at_most is not None else []
+    return f", requested: {' and '.join(bounds)}" if bounds else ""
