@@ -1,4 +1,4 @@
-"""A rack outage with real producers: refused, lowered, resumed, restored (seed 002, Rack Outage Handling)."""
+"""A rack outage with real producers: refused, lowered, resumed, restored."""
 
 from __future__ import annotations
 

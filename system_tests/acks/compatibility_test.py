@@ -30,7 +30,7 @@ class Compatibility(RackTest):
                 refused = old.finish()
                 expect.all_ended_with(refused, 10, "INVALID_REQUIRED_ACKS")
                 longest = max((r["done_ns"] - r["sent_ns"]) / 1e9 for r in refused.rows)
-                assert longest < expect.PROMPT_S, f"{name} was reported after {longest:.1f} s"
+                assert longest < expect.PROMPT_S, f"{name} was answered after {longest:.1f} s"
                 assert old.process.lines[-1]["metrics"]["record-retry-total"] == 0, old.process.lines[-1]
             expect.all_acknowledged(self.produce(kafka, "all", "old", 10), 10)
 
@@ -70,6 +70,6 @@ class Compatibility(RackTest):
 
 
 def counted(kafka: KafkaRacks, least: int) -> bool | Pending:
-    """Whether the brokers have answered that many requests."""
+    """True if the brokers have answered that many requests."""
     now = acks.requests(kafka)[acks.QUORUM]
     return now >= least or Pending(f"{now} of {least}")

@@ -1,4 +1,4 @@
-"""One follower hangs while it is in sync: acks=min.insync.replicas continues, acks=all stands still (seed 001)."""
+"""One follower is paused while in sync: acks=min.insync.replicas continues, acks=all gets no answer."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class PausedFollower(RackTest):
             self.wait_metric(kafka, acks.ABOVE_RECORDS, 0)
             self.wait_metric(kafka, acks.ABOVE_BYTES, 0)
             read = self.read(kafka, "t")
-            expect.once_each([s for name, s in sent.items() if name != "silent"], read)  # acks=0 is reported no offset
+            expect.once_each([s for name, s in sent.items() if name != "silent"], read)  # acks=0 gets no offset
             assert len(read) == sum(len(s) for s in sent.values()), f"{len(read)} in the log"
 
     def latency_kept(self, quiet: Acks, paused: Acks) -> None:
@@ -82,10 +82,10 @@ class PausedFollower(RackTest):
 
 
 def counts_agree(kafka: KafkaRacks) -> bool | Pending:
-    """Whether the records above the high watermark are those of partition t-0."""
+    """True if the records above the high watermark are those of partition t-0."""
     samples = kafka.samples()
-    complete, own = total(samples, acks.ABOVE_RECORDS), total(samples, acks.ABOVE_PARTITION, topic="t")
-    return complete == own or Pending(f"{complete} in all, {own} of the partition")
+    everywhere, own = total(samples, acks.ABOVE_RECORDS), total(samples, acks.ABOVE_PARTITION, topic="t")
+    return everywhere == own or Pending(f"{everywhere} in all, {own} of the partition")
 
 
 def later(kafka: KafkaRacks, *earlier: dict[str, int]) -> dict[str, int]:

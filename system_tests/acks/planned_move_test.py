@@ -1,5 +1,5 @@
 """The price of acks=min.insync.replicas, as long as elections do not look at logs: a planned move of the leader to a
-follower that is behind loses what was acknowledged above the high watermark (seed 001; design 3.5 is to end that).
+follower that is behind loses what was acknowledged above the high watermark (the window of docs/reference/acks.md).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ MODES = {"quorum": acks.QUORUM, "all": "all"}
 
 
 class PlannedMove(RackTest):
-    """Two topics with replicas 1, 3, 2: broker 1 leads and stops in order while 3, its successor, hangs in sync."""
+    """Two topics with replicas 1, 3, 2: broker 1 leads and is shut down while 3, its successor, is paused in sync."""
 
     def test_acknowledged_records_are_lost(self) -> None:
-        """What was acknowledged while the follower hung is gone, as metrics had said; acks=all acknowledged none."""
+        """Records acknowledged during the pause are lost, as metrics had reported; acks=all acknowledged none."""
         with self.racks(self.spec("a:1,b:1,c:1", settings=acks.LASTING), [expect.OVERTAKEN]) as kafka:
             topics = self.topics(kafka)
             producers = {}
@@ -69,7 +69,7 @@ class PlannedMove(RackTest):
             for topic in MODES:
                 kafka.wait_in_sync(topic, {2, 3}, 60)
             for topic in MODES:
-                assert leader(kafka, topic) == 3, f"{topic} is led by another than the follower that hung"
+                assert leader(kafka, topic) == 3, f"{topic} is not led by the follower that was paused"
             end = end_offset(kafka.broker(3), "quorum")
             assert before <= end <= before + used_up, f"{end} in the log, {before} before and {used_up} used up"
             wait_for("all to be replicated", lambda: reached(topics.high_watermark("quorum"), end), 30)
@@ -90,12 +90,12 @@ class PlannedMove(RackTest):
 
 
 def reached(offset: int, wanted: int) -> bool | Pending:
-    """Whether that is the offset."""
+    """True if that is the offset."""
     return offset == wanted or Pending(f"{offset} of {wanted}")
 
 
 def follows(kafka: KafkaRacks, topic: str) -> bool | Pending:
-    """Whether broker 1 has given the topic up, so that nobody can fetch from it any more.
+    """True if broker 1 has given the topic up, so that nobody can fetch from it any more.
 
     It is requested by its log, as a broker that ends may close its metrics and its listener at any time.
     """

@@ -1,4 +1,4 @@
-"""A rack dies under producers with acks=min.insync.replicas: each is reported at once what holds for its topic."""
+"""A rack dies under producers with acks=min.insync.replicas: each is answered at once as its topic requires."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class RackLost(RackTest):
     """Brokers 1 and 2 in rack a, 3 in b, 4 in c; rack b is killed and comes back."""
 
     def test_refused_where_the_span_is_gone(self) -> None:
-        """Refused on one rack, acknowledged on two, the dead leader's requests end; each record is reported once."""
+        """Refused on one rack, acknowledged on two, the dead leader's requests end; each record is answered once."""
         with self.racks(self.spec("a:2,b:1,c:1", settings=acks.CALM)) as kafka:
             topics = self.topics(kafka)
             for topic, replicas in (("gone", [1, 2, 3]), ("kept", [1, 3, 4]), ("led", [3, 1, 4])):
@@ -58,7 +58,7 @@ class RackLost(RackTest):
             assert results["gone"] == {"OK", expect.AFTER_APPEND, expect.REFUSED}, sent["gone"].counts
             appended = sent["gone"].where(lambda r: r["result"] == expect.AFTER_APPEND)
             late = max((r["done_ns"] - shrunk) / 1e9 for r in appended.rows)
-            assert late < PROMPT_S, f"the last one was reported {late:.1f} s after the ISR was observed to shrink"
+            assert late < PROMPT_S, f"the last answer came {late:.1f} s after the ISR was observed to shrink"
             expect.all_acknowledged(sent["kept"], len(sent["kept"]))
             assert results["led"] - {"OK"} and results["led"] <= {"OK", *LEADER_GONE}, sent["led"].counts
 
@@ -72,7 +72,7 @@ class RackLost(RackTest):
             expect.lost_only_above(sent["led"], self.read(kafka, "led"), certain)
 
     def reported_once(self, producer: LoadService) -> Acks:
-        """What became of the records; none was answered twice or not at all."""
+        """Counts the records by result; each was answered exactly once."""
         sent = producer.end()
         totals = producer.process.lines[-1]
         answers = totals["acked"] + sum(totals["errors"].values())
@@ -81,12 +81,12 @@ class RackLost(RackTest):
 
 
 def waiting(producer: LoadService) -> bool | Pending:
-    """Whether a record that is not answered yet was sent some time ago."""
+    """True if a record that is not answered yet was sent some time ago."""
     sent = producer.records()
     open_ = [r for r in sent.rows[:-20] if not r["result"]]
     return bool(open_) or Pending(f"{sent.counts}")
 
 
 def refused(row: Row) -> bool:
-    """Whether the record was refused before it was appended."""
+    """True if the record was refused before it was appended."""
     return str(row["result"]) == expect.REFUSED

@@ -1,4 +1,4 @@
-"""One rack is far away: acks=min.insync.replicas waits for it only if its racks cannot be found nearer (seed 001)."""
+"""One rack is far away: acks=min.insync.replicas waits for it only if its racks cannot be found nearer."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class SlowRack(RackTest):
             topics.create("three", [[1, 2, 3]], min_insync_replicas=2, min_insync_racks=3)
             near = self.produce(kafka, "near", "two", 60, acks=acks.QUORUM, rate=20)
             slow = {"rate": 5, "close_seconds": 60}  # no more than five unanswered requests fit a round trip or two
-            complete = self.produce(kafka, "complete", "two", 20, **slow)
+            entire = self.produce(kafka, "entire", "two", 20, **slow)
             far = self.produce(kafka, "far", "three", 20, acks=acks.QUORUM, **slow)
-            for sent, records in ((near, 60), (complete, 20), (far, 20)):
+            for sent, records in ((near, 60), (entire, 20), (far, 20)):
                 expect.all_acknowledged(sent, records)
             median = acks.median_ms(near.ok[20:])  # the first ones wait for connections
             assert median < FAR_MS, f"median of {median:.0f} ms, though two racks are near"
-            for name, sent in (("acks=all", complete), ("three racks", far)):
+            for name, sent in (("acks=all", entire), ("three racks", far)):
                 assert fastest_ms(sent) >= 0.9 * FAR_MS, f"{name}: answered in {fastest_ms(sent):.0f} ms"
-            expect.once_each([near, complete], self.read(kafka, "two"))
+            expect.once_each([near, entire], self.read(kafka, "two"))
             expect.once_each([far], self.read(kafka, "three"))
 
 

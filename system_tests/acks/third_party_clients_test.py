@@ -25,7 +25,7 @@ class OtherClients(RackTest):
         with self.racks(self.spec("a:1,b:1,c:1", settings=acks.LASTING), [expect.CHANGE_REFUSED]) as kafka:
             topics = self.topics(kafka)
             self.values(kafka, topics)
-            topics.create("complete", [[1, 2, 3]], min_insync_replicas=2, acks_all_scope="isr")
+            topics.create("full", [[1, 2, 3]], min_insync_replicas=2, acks_all_scope="isr")
             topics.create("scoped", [[1, 2, 3]], min_insync_replicas=2, acks_all_scope=acks.QUORUM)
             assert refused_by_librdkafka() != "", "librdkafka takes -2 by now: say so in the documents"
 
@@ -33,21 +33,21 @@ class OtherClients(RackTest):
                 served = {
                     name: self.stock_python(kafka, client, name, topic, records=5, acks=value)
                     for name, client, topic, value in (
-                        ("number", "kafka-python", "complete", acks.NUMBER),
+                        ("number", "kafka-python", "full", acks.NUMBER),
                         ("by-topic", "confluent-kafka", "scoped", "all"),
                         ("by-default", "confluent-kafka", "follows", "all"),
                     )
                 }
                 for producer in served.values():
                     expect.all_acknowledged(producer.finish(), 5)
-                waiting = {"complete": self.waits(kafka, "complete", 5)}
+                waiting = {"full": self.waits(kafka, "full", 5)}
                 acks.set_during_pause(kafka, self.run, "scoped", SCOPE, "isr")
                 waiting["scoped"] = self.waits(kafka, "scoped", 5)
-                assert kafka.in_sync("complete") == {0: {1, 2, 3}}, "the follower left the ISR, so nothing was shown"
+                assert kafka.in_sync("full") == {0: {1, 2, 3}}, "the follower left the ISR, so nothing was shown"
 
             for producer in waiting.values():
                 expect.all_acknowledged(producer.finish(), 1)
-            for topic, names in (("complete", ["number"]), ("scoped", ["by-topic"]), ("follows", ["by-default"])):
+            for topic, names in (("full", ["number"]), ("scoped", ["by-topic"]), ("follows", ["by-default"])):
                 sent = [served[name].records() for name in names]
                 sent += [waiting[topic].records()] if topic in waiting else []
                 expect.once_each(sent, self.read(kafka, topic))
@@ -78,7 +78,7 @@ class OtherClients(RackTest):
 
 
 def refused_by_librdkafka() -> str:
-    """What librdkafka says to acks=-2; "" if it takes it."""
+    """The error of librdkafka for acks=-2; "" if it accepts it."""
     try:
         Producer({"bootstrap.servers": "127.0.0.1:1", "acks": acks.NUMBER, "log_level": 0})
     except KafkaException as e:

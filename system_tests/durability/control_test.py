@@ -1,4 +1,4 @@
-"""What the checker is for: acknowledged records that a power cut takes, and clusters that it takes none from."""
+"""The positive control: a power cut that loses acknowledged records on stock, and none with min.insync.racks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Durability(RackTest):
     def test_unprotected_racks_lose_records_protected_ones_refuse_them(self) -> None:
         """The positive control: without min.insync.racks the story loses records, and the checker lists them.
 
-        Same story, same seed, with min.insync.racks: refused instead, none lost, though rack a has the replicas.
+        Same story, same seed, with min.insync.racks: refused instead, no loss, though rack a has the replicas.
         """
         lost = self.play("stock", min_racks=0)
         kept = self.play("", min_racks=2)

@@ -1,4 +1,4 @@
-"""What the tests of acks=min.insync.replicas share: names of metrics, clusters that bear a paused follower, changes."""
+"""Shared by the tests of acks=min.insync.replicas: names of metrics, clusters that bear a paused follower, changes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def median_ms(rows: Iterable[Row]) -> float:
 
 
 def holds(kafka: KafkaRacks, broker: int, topic: str, records: int) -> bool | Pending:
-    """Whether the broker has that many records of the topic's first partition on disk."""
+    """True if the broker has that many records of the topic's first partition on disk."""
     end = end_offset(kafka.broker(broker), topic)
     return end >= records or Pending(f"{end} of {records}")
 

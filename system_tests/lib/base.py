@@ -1,4 +1,4 @@
-"""What every system test has: a cluster for the time of a block, clients, a run folder, and checks at the end."""
+"""The base of every system test: a cluster for the time of a block, clients, a run folder, and checks at the end."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class RackTest(Test):  # type: ignore[misc]  # ducktape has no types
         return service
 
     def read(self, kafka: KafkaRacks, topic: str, *, committed: bool = False) -> list[Row]:
-        """The complete topic, read back up to the high watermarks, or as a transactional consumer sees it."""
+        """All records of the topic, read back up to the high watermarks, or as a transactional consumer sees it."""
         return read_back(kafka.bootstrap, topic, self.run, committed=committed)
 
     def wait_metric(self, kafka: KafkaRacks, name: str, value: float, seconds: float = 20, **labels: str) -> None:

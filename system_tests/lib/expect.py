@@ -103,7 +103,7 @@ def none_of(refused: Acks, read: Iterable[Row]) -> None:
 
 
 def refusal(change: Callable[[], object]) -> str:
-    """What the cluster said to a change, which it must refuse."""
+    """The error of a change that the cluster must refuse."""
     try:
         change()
     except KafkaException as e:

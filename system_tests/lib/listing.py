@@ -1,4 +1,4 @@
-"""What kafka-topics.sh lists with its options for partitions that are not well."""
+"""The listings of kafka-topics.sh: its options for unhealthy partitions."""
 
 from __future__ import annotations
 

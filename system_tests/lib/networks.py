@@ -15,7 +15,7 @@ Test = Callable[..., Any]
 
 
 def can_be_had() -> bool:
-    """Whether this session's clusters may be on the backend netns."""
+    """True if this session's clusters may be on the backend netns."""
     return not (os.environ.get(NO_NETWORKS) or attempt().skip_reason)
 
 

@@ -1,4 +1,4 @@
-"""What is on the wire: a topic's metadata with the fields that libraries leave out, and produce requests with any."""
+"""Bytes on the wire: a topic's metadata with the fields that libraries omit, and produce requests with any."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TopicMetadata:
 
 
 def topic_metadata(cluster: KafkaCluster, user: str, topic: str) -> TopicMetadata:
-    """What a user is reported of a topic. Raises OSError, struct.error for answers that are none."""
+    """The metadata of a topic as a user receives it. Raises OSError, struct.error for malformed answers."""
     context = ssl.create_default_context(cafile=str(trust_file(cluster.folder)))
     address, _, port = cluster.plan.secure_bootstrap.split(",")[0].partition(":")
     with (
@@ -72,7 +72,7 @@ def _exactly(s: socket.socket, size: int) -> bytes:
     while len(found) < size:
         more = s.recv(size - len(found))
         if not more:
-            raise ConnectionError(f"hung up after {len(found)} of {size} bytes")
+            raise ConnectionError(f"closed after {len(found)} of {size} bytes")
         found += more
     return found
 

@@ -38,7 +38,7 @@ class DefaultAsStock(RackTest):
         assert stock["one rack"]["acks=all"] == {(expect.FEW_REPLICAS, ""): 30}, stock["one rack"]
 
     def workload(self, kind: str) -> dict[str, Any]:
-        """What was observed after each step, in terms that must not depend on the distribution."""
+        """Observations after each step, in terms that must not depend on the distribution."""
         observed: dict[str, Any] = {}
         spec = self.spec("a:1,b:1,c:1", settings=PATIENT, distribution=kind)
         with self.racks(spec, [expect.REPLICAS_REFUSED]) as kafka, self.run.phase(kind):

@@ -56,12 +56,12 @@ class Lowering(RackTest):
 
 
 def lower(kafka: KafkaRacks, topic: str) -> None:
-    """What the operator does, as the proposal describes it."""
+    """The operator's steps as the proposal describes them."""
     change = ("--alter", "--entity-type", "topics", "--entity-name", topic, "--add-config", "min.insync.racks=1")
     printed = kafka.tool("kafka-configs.sh", *change)
     assert f"Completed updating config for topic {topic}." in printed, printed
 
 
 def served(totals: Row, before: Row) -> bool | Pending:
-    """Whether all that waited is answered and more."""
+    """True if all that waited is answered and more."""
     return totals["acked"] > before["sent"] and totals["unanswered"] < 20 and not totals["errors"]

@@ -1,4 +1,4 @@
-"""Plan row 2: with a complete rack down, acks=all is refused where too few racks are in sync, and nowhere else."""
+"""Plan row 2: with a rack down, acks=all is refused where too few racks are in sync, and nowhere else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class RackDown(RackTest):
     """Six brokers and three controllers in three racks; rack b dies with both of its brokers and its controller."""
 
     def test_refused_with_not_enough_racks(self) -> None:
-        """What the producer gets, what brokers count, what kafka-topics.sh lists, and that nothing is appended."""
+        """Checks the producer's error, the brokers' counts, kafka-topics.sh, and that nothing is appended."""
         with self.racks(self.spec("a:2,b:2,c:2", controllers=3)) as kafka:
             topics = self.topics(kafka)
             topics.create("ab", AB, min_insync_replicas=2, min_insync_racks=2)
@@ -98,7 +98,7 @@ def ends_of(kafka: KafkaRacks) -> list[int]:
 
 
 def caught_up(kafka: KafkaRacks, topics: Topics) -> bool | Pending:
-    """Whether consumers can read all of topic ab."""
+    """True if consumers can read all of topic ab."""
     ends = ends_of(kafka)
     marks = [topics.high_watermark("ab", p) for p in (0, 1)]
     return marks == ends or Pending(f"{marks} of {ends}")

@@ -1,4 +1,4 @@
-"""Which values min.insync.racks takes, where it can be set, and what follows from where."""
+"""The values of min.insync.racks, the levels where it can be set, and their precedence."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def commit(kafka: KafkaRacks, offset: int) -> None:
 
 
 def coordinated(consumer: Consumer) -> bool | Pending:
-    """Whether the broker that is requested coordinates the group: leaders of a new topic learn of it one by one."""
+    """True if the broker that was queried coordinates the group: leaders of a new topic learn of it one by one."""
     try:
         consumer.committed([TopicPartition("follows", 0)], timeout=30)
     except KafkaException as e:

@@ -1,4 +1,4 @@
-"""Producers that are not ours, through an outage: they take the refusal for one they know, and retry."""
+"""Third-party producers through an outage: the refusal has a code that they know, and they retry."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class StockClients(RackTest):
                 for client, producer in once.items():
                     expect.all_ended_with(producer.finish(), 5, KNOWN_AS[client])
                 answers = kafka.errors()
-                assert set(answers) == {expect.FEW_REPLICAS}, f"a stock client was reported {answers}"
+                assert set(answers) == {expect.FEW_REPLICAS}, f"a stock client received {answers}"
                 assert kafka.metric(expect.RACK_FAILURES) == answers[expect.FEW_REPLICAS]
 
                 waiting = {c: self.stock_python(kafka, c, f"waits-{c}", c, records=20) for c in CLIENTS}
@@ -49,6 +49,6 @@ class StockClients(RackTest):
 
 
 def more(kafka: KafkaRacks, wanted: float) -> bool | Pending:
-    """Whether that many appends were refused for lack of racks."""
+    """True if that many appends were refused for lack of racks."""
     now = kafka.metric(expect.RACK_FAILURES)
     return now >= wanted or Pending(f"{now} of {wanted}")

@@ -59,7 +59,7 @@ class Harness(RackTest):
 
 
 def alive(node: KafkaNode, pid: int) -> bool:
-    """Whether the node's host has a process of that id that has not ended; one that nobody has reaped yet has."""
+    """True if the node's host has a process of that id that has not ended; one that nobody has reaped yet has."""
     status = node.host.read(f"/proc/{pid}/status")
     return status != "" and "State:\tZ" not in status
 
@@ -74,5 +74,5 @@ def connects(address: str, port: int) -> str:
 
 
 def fenced(racks: dict[int, str], broker: int = 2) -> bool | Pending:
-    """Whether the cluster counts the broker out."""
+    """True if the cluster counts the broker out."""
     return broker not in racks or Pending(f"brokers {sorted(racks)}")

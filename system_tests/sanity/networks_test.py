@@ -42,7 +42,7 @@ class Networks(RackTest):
 
 
 def answered(kafka: KafkaRacks, source: str, target: str) -> str:
-    """Whether a connection from one node's host to another's broker is accepted within 3 s."""
+    """True if a connection from one node's host to another's broker is accepted within 3 s."""
     node = kafka.node(target).node
     script = f"timeout 3 bash -c '</dev/tcp/{node.address}/{node.port}' && echo yes || echo no"
     return kafka.node(source).host.shell(script).out.strip()

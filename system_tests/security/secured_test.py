@@ -106,6 +106,6 @@ def allow(kafka: KafkaRacks) -> None:
 
 
 def change(kafka: KafkaRacks, user: str, setting: str) -> Output:
-    """What a user gets who changes a setting of the topic."""
+    """The answer to a user who changes a setting of the topic."""
     what = ("--alter", "--entity-type", "topics", "--entity-name", "orders", "--add-config", setting)
     return kafka.as_user(user, "kafka-configs.sh", *what)

@@ -71,10 +71,12 @@ class StrangeFields(RackTest):
                 sound = chance.random() < 1 / 3
                 tags = section(chance, sound)
                 code = produce_nowhere(kafka.bootstrap, chance.randint(9, 12), tags)
-                assert code is not None or not sound, f"seed {seed}: hung up on {tags!r}, which is only strange"
+                assert code is not None or not sound, (
+                    f"seed {seed}: connection closed on {tags!r}, which is only strange"
+                )
                 observed[code] += 1
             assert set(observed) == {None, UNKNOWN_TOPIC_OR_PARTITION}, observed
-            assert REQUESTS // 10 < observed[None] < REQUESTS * 9 // 10, f"{observed}: that tries one side only"
+            assert REQUESTS // 10 < observed[None] < REQUESTS * 9 // 10, f"{observed}: that tries one outcome only"
             assert broker.look() == before, "it is another process now"
             assert produce_nowhere(kafka.bootstrap, 9, READABLE["ours"]) == UNKNOWN_TOPIC_OR_PARTITION
             sent = producer.end()

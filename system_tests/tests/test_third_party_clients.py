@@ -22,7 +22,7 @@ from system_tests.third_party_clients.outcomes import Reported, Verdict
 
 
 def row(seq: int, result: str = "OK", cause: str = "", due_ns: int = 0, seconds: float = 1.0) -> Row:
-    """What became of one record."""
+    """The outcome of one record."""
     done_ns = due_ns + int(seconds * 1e9) if result else 0
     offset = seq if result == "OK" else -1
     return {
@@ -89,7 +89,7 @@ def test_a_client_without_its_tools_is_named(tmp_path: Path, monkeypatch: pytest
 def test_an_outage_that_ends_well() -> None:
     v = verdict()
     outcomes.outage_that_ends(v, reported(row(0), row(1)), [row(0), row(1)])
-    assert v.violations == [] and v.cells == {"outage that ends": "retried, none lost, none twice"}
+    assert v.violations == [] and v.cells == {"outage that ends": "retried, no loss, no duplicates"}
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_document_that_says_something_else_is_noticed(tmp_path: Path) -> None:
     table.write(file, [good, gone])
     data = json.loads(file.read_text())
     rendered = table.render(table.MATRIX, data)
-    assert "| Client | 1.0 | yes | retried, none lost, none twice |" in rendered
+    assert "| Client | 1.0 | yes | retried, no loss, no duplicates |" in rendered
     assert "| Gone | not run: no tool |" in rendered
     empty = "a\n<!-- matrix.json -->\nold\n<!-- end of matrix.json -->\nb\n"
     page.write_text(table.fill(empty, table.MATRIX, rendered))
@@ -185,7 +185,7 @@ def test_a_document_that_says_something_else_is_noticed(tmp_path: Path) -> None:
     # A client that did not run says nothing about the document.
     page.write_text(page.read_text().replace("not run: no tool", "2.0"))
     table.check(file, page)
-    page.write_text(page.read_text().replace("none lost, none twice", "none lost"))
+    page.write_text(page.read_text().replace("no loss, no duplicates", "no loss"))
     with pytest.raises(AssertionError, match=r"page\.md does not have these lines"):
         table.check(file, page)
     with pytest.raises(RackspanError, match="the document has no place for matrix"):

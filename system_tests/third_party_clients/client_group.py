@@ -24,7 +24,7 @@ from system_tests.lib.base import RackTest
 from system_tests.third_party_clients.outcomes import Reported, Verdict, skipped
 
 REFUSALS = "kafka_server_BrokerTopicMetrics_FailedProduceRequestsPerSec_total"
-LASTING_S = 600  # no producer ends before it is reported to
+LASTING_S = 600  # no producer ends before it is ordered to
 AT_ONCE = 4  # programs started at a time: more only wait for the processor
 
 Producers = Mapping[str, LoadService | ClientProducer]
@@ -105,12 +105,12 @@ class TaskGroup:
             self._test.logger.warning("%s", e)
 
     def refusals(self, scene: str) -> dict[str, int]:
-        """How many appends the running brokers refused, by client."""
+        """Number of appends that the running brokers refused, by client."""
         samples = wait_for("the brokers' metrics", self._kafka.samples, 60)  # a busy broker may not report them in time
         return {key: int(total(samples, REFUSALS, topic=topic)) for key, topic in self.topics(scene).items()}
 
     def finish(self, scene: str, producers: Producers, seconds: float, *, stop: bool = True) -> dict[str, Reported]:
-        """Lets all producers end, or waits for their own end; what they were reported."""
+        """Lets all producers end, or waits for their own end; returns their results."""
         with ThreadPoolExecutor(len(CLIENTS)) as pool:
             ended = dict(zip(producers, pool.map(lambda p: _end(p, seconds, stop), producers.values()), strict=True))
         refused = self.refusals(scene)

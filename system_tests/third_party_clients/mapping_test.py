@@ -1,4 +1,4 @@
-"""Why brokers map the new codes: without that, clients of others take a rack's absence for a final error."""
+"""The purpose of mapping the new codes: without it, third-party clients give records up when a rack is lost."""
 
 from __future__ import annotations
 

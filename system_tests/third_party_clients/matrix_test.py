@@ -92,7 +92,7 @@ class ClientMatrix(RackTest):
 
 
 def given_up(row: dict[str, object]) -> bool:
-    """Whether the application saw an error."""
+    """True if the application saw an error."""
     return row["result"] not in ("", "OK")
 
 

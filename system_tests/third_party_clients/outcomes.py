@@ -1,4 +1,4 @@
-"""What became of each client, as cells for the table, numbers, and violations. Pure: no cluster, no process."""
+"""The outcome of each client as cells for the table, numbers, and violations. Pure: no cluster, no process."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Reported:
-    """What a producer was reported, and how its program ended ("" is well); `refused` counts the broker's refusals."""
+    """Answers that a producer received, and how its program ended ("" is well); `refused` counts refusals."""
 
     acks: Acks
     ended: str
@@ -64,7 +64,7 @@ def error(row: Row) -> str:
 
 
 def outage_that_ends(verdict: Verdict, reported: Reported, read: Iterable[Row]) -> None:
-    """Refused and retried, all acknowledged, none lost; none twice if the client is idempotent by default."""
+    """Refused and retried, all acknowledged, no loss; no duplicates if the client is idempotent by default."""
     lost, twice = _compare(reported.acks, read)
     wrong = reported.violations()
     if reported.errors:
@@ -75,7 +75,7 @@ def outage_that_ends(verdict: Verdict, reported: Reported, read: Iterable[Row]) 
         wrong.append(f"{len(lost)} acknowledged records are lost, first {lost[:5]}")
     if twice and verdict.idempotent:
         wrong.append(f"{len(twice)} records are there more than once, first {twice[:5]}")
-    words = "retried, none lost" + (", none twice" if verdict.idempotent else "")
+    words = "retried, no loss" + (", no duplicates" if verdict.idempotent else "")
     verdict.note(
         "outage that ends",
         words,
@@ -177,7 +177,7 @@ def without_mapping(verdict: Verdict, reported: Reported, begin_ns: int) -> None
 
 
 def skipped(verdicts: Iterable[Verdict]) -> None:
-    """Where all clients must be there: one that could not be run is a violation."""
+    """Requires all clients: one that could not be run is a violation."""
     for verdict in verdicts:
         if verdict.skip_reason:
             verdict.violations.append(f"not run: {verdict.skip_reason}")

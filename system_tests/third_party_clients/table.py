@@ -1,4 +1,4 @@
-"""The tables of docs/reference/clients.md, made from what the tests saw.
+"""The tables of docs/reference/clients.md, made from the results of the tests.
 
     python -m system_tests.third_party_clients.table RESULTS docs/reference/clients.md
 
@@ -33,7 +33,7 @@ Data = Mapping[str, Any]
 
 
 def write(file: Path, verdicts: Iterable[Verdict]) -> None:
-    """What a test saw, as JSON."""
+    """Writes the results of a test as JSON."""
     text = json.dumps({"clients": [v.as_dict() for v in verdicts]}, indent=2) + "\n"
     write_aside(file, text)
 
@@ -55,13 +55,13 @@ def render(kind: str, data: Data) -> str:
 
 
 def one_run(data: Data) -> str:
-    """The table of what may be otherwise in the next run; the numbers stay in the JSON."""
+    """The table of what may differ in the next run; the numbers stay in the JSON."""
     lines = [_line([c["title"], *(_text(c["numbers"].get(n, "")) for _, n in _ONE_RUN)]) for c in data["clients"]]
     return _table(["client", *(title for title, _ in _ONE_RUN)], lines)
 
 
 def check(file: Path, document: Path) -> None:
-    """Raises AssertionError if the document says something else of a client than this run does."""
+    """Raises AssertionError if the document differs from this run."""
     data = json.loads(file.read_text(encoding="utf-8"))
     said = _between(document.read_text(encoding="utf-8"), file.name)[1].splitlines()
     ran = {c["key"] for c in data["clients"] if not c["skip_reason"]}

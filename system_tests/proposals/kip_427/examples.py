@@ -1,4 +1,4 @@
-"""The worked examples of seed 004 as data, with what the same steps mean for racks (seed 002).
+"""The worked examples of KIP-427 as data, with what the same steps mean for racks.
 
 The seed's brokers 0 to 3 are 1 to 4 here; 1 and 2 are in rack a, 3 in rack b, 4 in rack c. Brokers 1, 2 and 3 fail, in
 this order.

@@ -1,4 +1,4 @@
-"""Seed 004: the three worked examples, broker by broker, in metrics and in kafka-topics.sh."""
+"""KIP-427: the three worked examples, broker by broker, in metrics and in kafka-topics.sh."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def check(kafka: KafkaRacks, step: int) -> None:
 
 
 def metrics_agree(kafka: KafkaRacks, step: int) -> bool | Pending:
-    """Whether in-sync replicas and all metrics are as the examples say; if not, everything that differs."""
+    """True if in-sync replicas and all metrics are as the examples say; if not, everything that differs."""
     partitions = {p.topic: p for p in kafka.kafka.view().partitions}
     if not all(e.topic in partitions for e in EXAMPLES):
         return Pending(f"topics {sorted(partitions)}")
@@ -73,12 +73,12 @@ def metrics_agree(kafka: KafkaRacks, step: int) -> bool | Pending:
 
 
 def led_in(partitions: dict[str, Partition], broker: int, category: str, step: int) -> int:
-    """How many partitions of that category a broker leads."""
+    """Number of partitions of that category that a broker leads."""
     return sum(partitions[e.topic].leader == broker and category in e.states[step].categories for e in EXAMPLES)
 
 
 def tool_agrees(kafka: KafkaRacks, step: int) -> bool | Pending:
-    """Whether each option lists the partitions of its category and no others."""
+    """True if each option lists the partitions of its category and no others."""
     observed = listed(kafka, *OPTIONS.values())
     wanted = {o: {f"{e.topic}-0" for e in EXAMPLES if c in e.listed(step)} for c, o in OPTIONS.items()}
     wrong = [f"--{o} lists {sorted(observed[o])}, not {sorted(wanted[o])}" for o in wanted if observed[o] != wanted[o]]

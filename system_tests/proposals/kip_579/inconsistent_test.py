@@ -1,4 +1,4 @@
-"""Seed 000: a topic that requires more replicas, or racks, than its partitions have."""
+"""KIP-579: a topic that requires more replicas, or racks, than its partitions have."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Inconsistent(RackTest):
             kafka.wait_in_sync("narrow")
 
     def refused(self, kafka: KafkaRacks, topic: str) -> Acks:
-        """A producer with Kafka's own retries and time-outs is reported at once, and sends nothing twice."""
+        """A producer with Kafka's own retries and time-outs gets the error at once, and does not retry."""
         producer = self.producer(kafka, f"final-{topic}", topic, rate=20, duration=1)
         acks = producer.finish()
         expect.all_ended_with(acks, 20, FINAL)
@@ -79,7 +79,7 @@ class Inconsistent(RackTest):
 
 
 def observed_on_the_console(kafka: KafkaRacks) -> None:
-    """What the seed's motivation shows: the cause by its name, and no retries."""
+    """The motivation of the proposal: the cause by its name, and no retries."""
     done = kafka.try_tool("kafka-console-producer.sh", "--topic", "narrow", typed="1\n")
     printed = done.out + done.err
     assert CONSOLE_TEXT in printed, printed
@@ -125,7 +125,7 @@ def internal_topics_work(kafka: KafkaRacks) -> None:
 
 
 def accepted(kafka: KafkaRacks, topic: str) -> bool | Pending:
-    """Whether a write with acks=all is accepted now, as a client that is not ours sees it."""
+    """True if a third-party client's write with acks=all is accepted now."""
     reported: list[str] = []
     producer = Producer({"bootstrap.servers": kafka.bootstrap, "acks": "all", "retries": 0, "log_level": 0})
     producer.produce(topic, b"probe", on_delivery=lambda error, _: reported.append(error.name() if error else "OK"))

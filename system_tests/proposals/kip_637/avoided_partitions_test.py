@@ -1,4 +1,4 @@
-"""Seed 003: a producer that knows what its topics require goes round partitions that would refuse its writes."""
+"""KIP-637: a producer that knows what its topics require avoids partitions that would refuse its writes."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ IN_FLIGHT = 50
 BACK_S = 10.0  # 2 s are promised; the machine may be busy
 
 
-class GoingRound(RackTest):
+class AvoidedPartitions(RackTest):
     """Our producers and the stock one write to the same topics; one partition of each topic is in an outage."""
 
-    def test_load_goes_round_an_outage_and_comes_back(self) -> dict[str, float]:
+    def test_load_avoids_an_outage_and_returns(self) -> dict[str, float]:
         """Records without a key go to the other partition within seconds, and back; others stay where they belong."""
         with self.racks(self.spec("a:1,b:1,c:1", settings=PATIENT), [expect.REPLICAS_REFUSED]) as kafka:
             for topic, settings in TOPICS.items():
@@ -51,7 +51,7 @@ class GoingRound(RackTest):
                 wait_for("all brokers to know it", lambda: everyone_knows(kafka), 30)
                 known = time.time_ns()
                 begin = max(
-                    wait_for(f"ours to go round {topic}-{STRICKEN}", partial(gone_round, load, known), 60)
+                    wait_for(f"our producer to avoid {topic}-{STRICKEN}", partial(avoids, load, known), 60)
                     for topic, load in ours.items()
                 )
                 for load in ours.values():
@@ -64,7 +64,7 @@ class GoingRound(RackTest):
 
             figures: dict[str, float] = {}
             for topic, load in ours.items():
-                figures |= self.went_round(load, topic, begin, end)
+                figures |= self.avoidance(load, topic, begin, end)
             read_timeline(kafka.kafka, self.run, TOPICS)
             for topic, load in ours.items():
                 figures |= in_time(load, topic, self.run, end)
@@ -72,11 +72,11 @@ class GoingRound(RackTest):
                 figures |= lost_time(load, topic, known, end)
             untouched(one, begin, end)
             stayed(keyed, begin, end)
-            self.run.event("note", "going-round", "point", figures)
+            self.run.event("note", "avoided-partitions", "point", figures)
             self.logger.info("seconds and records: %s", figures)
             return figures
 
-    def went_round(self, load: LoadService, topic: str, begin: int, end: int) -> dict[str, float]:
+    def avoidance(self, load: LoadService, topic: str, begin: int, end: int) -> dict[str, float]:
         """All is acknowledged, the buffer never made the producer wait, and the outage cost it nothing."""
         sent = load.end()
         expect.all_acknowledged(sent, len(sent))
@@ -90,7 +90,7 @@ class GoingRound(RackTest):
 
 
 def everyone_knows(kafka: KafkaRacks) -> bool | Pending:
-    """Whether each running broker would report a client that the partitions have lost broker 3."""
+    """True once every running broker's metadata shows the partitions without broker 3."""
     kafka.kafka.backend.enter()
     for node in kafka.running():
         late = [p for p in view([node.node.endpoint]).partitions if p.partition == STRICKEN and 3 in p.isr]
@@ -100,20 +100,20 @@ def everyone_knows(kafka: KafkaRacks) -> bool | Pending:
 
 
 def uses(load: LoadService, partition: int, since: int) -> bool | Pending:
-    """Whether a record due after a moment was acknowledged from that partition."""
+    """True once a record due after that moment was acknowledged by that partition."""
     due = load.records().due(since)
     return any(r["partition"] == partition for r in due.ok) or Pending(f"{due.counts}")
 
 
-def gone_round(load: LoadService, since: int) -> int | Pending:
-    """From when on (epoch ns) a long row of records, but for the newest, was acknowledged from the other partition."""
+def avoids(load: LoadService, since: int) -> int | Pending:
+    """The time (epoch ns) since which the other partition alone acknowledged records, the newest excepted."""
     row = load.records().due(since).rows[:-IN_FLIGHT][-QUIET:]
     late = [r for r in row if r["result"] != "OK" or r["partition"] != SURE]
     return row[0]["due_ns"] if len(row) == QUIET and not late else Pending(f"{len(late)} of {len(row)} not there")
 
 
 def in_time(load: LoadService, topic: str, run: RunFolder, end: int) -> dict[str, float]:
-    """How long the producer took to notice both ends of the outage; coming back is in time."""
+    """The time that the producer took to notice both ends of the outage; it returned in time."""
     changes = [r for r in isr_changes(run, topic) if r["t_ns"] > load.records().rows[0]["due_ns"]]
     lost = next(r["t_ns"] for r in changes if r["isr_size"] == 1)
     back = next(r["t_ns"] for r in changes if r["isr_size"] == 2 and r["t_ns"] > lost)
