@@ -18,7 +18,7 @@ from harness.common.paths import project_root
 from harness.distribution.locate import find
 from harness.network.netns_support import attempt
 
-pytestmark = [pytest.mark.documents, pytest.mark.cluster]
+pytestmark = [pytest.mark.documents, pytest.mark.cluster, pytest.mark.timeout(1800)]
 
 DOCUMENTS = sorted(
     p

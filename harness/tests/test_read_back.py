@@ -19,7 +19,11 @@ from harness.load.records import read_acks
 from harness.run_folder.run_folder import RunFolder
 from harness.tests.load_broker import JAR, LIBS, MISSING
 
-pytestmark = [pytest.mark.cluster, pytest.mark.skipif(MISSING, reason="needs the load client and stock Kafka's libs")]
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.timeout(1200),
+    pytest.mark.skipif(MISSING, reason="needs the load client and stock Kafka's libs"),
+]
 RECORDS = 300
 
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from harness.common.hard_links import link_or_copy
 from harness.common.paths import locked_wait, project_root
 from harness.distribution.locate import find
 
@@ -26,7 +27,7 @@ def unmapped() -> Path:
             shutil.rmtree(home, ignore_errors=True)
             new = folder / "new"
             shutil.rmtree(new, ignore_errors=True)
-            shutil.copytree(ours, new, copy_function=os.link)
+            shutil.copytree(ours, new, copy_function=link_or_copy)
             (new / "libs" / jar.name).unlink()
             shutil.copyfile(jar, new / "libs" / jar.name)
             _overlay(new / "libs" / jar.name, folder)

@@ -12,6 +12,7 @@ from kpatch import cli, paths, toolchain, upstream
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.timeout(3600),
     pytest.mark.skipif(not paths.ARTIFACTS.is_file(), reason="artifacts are not resolved: gradle verifyArtifacts"),
 ]
 
