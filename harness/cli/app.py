@@ -7,7 +7,8 @@ import os
 import sys
 import tempfile
 import traceback
-from typing import NoReturn
+from collections.abc import Callable
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -19,6 +20,7 @@ from harness.cli import (
     env,
     execute,
     fault,
+    help_format,
     image,
     logs,
     ls,
@@ -33,42 +35,81 @@ from harness.cli import (
     verify_base,
     verify_stock,
 )
+from harness.cli.version import print_version
 from harness.common import process_tree
 from harness.common.errors import Exit, RackspanError, environment_error
 from harness.distribution.jdk import use_jdk
 from harness.network import namespaces
 
+EXIT_CODES = """Exit codes: 0 success; 1 failed; 2 usage error; 3 timed out, or the result is unknown;
+4 this machine lacks something that is needed; 5 a defect of rackspan itself; 130 interrupted."""
+
 app = typer.Typer(
     name="rackspan",
-    help="Kafka clusters in racks on this machine: bring one up, take racks away, see what it does.",
+    cls=help_format.Group,
+    help="Run Kafka clusters in racks, take racks away, and record what the clusters do.",
+    epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("doctor")(doctor.doctor)
-app.command("up")(up.up)
-app.command("ls")(ls.ls)
-app.command("status")(status.status)
-app.command("logs")(logs.logs)
-app.command("exec", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(execute.execute)
-app.command("env")(env.env)
-app.command("start")(nodes.start)
-app.command("stop")(nodes.stop)
-app.command("kill")(nodes.kill)
-app.command("pause")(nodes.pause)
-app.command("resume")(nodes.resume)
-app.command("down")(down.down)
-app.command("build")(build.build)
-app.command("image")(image.image)
-app.command("test")(test.test)
-app.command("run")(run.run)
-app.command("bench")(bench.bench)
-app.command("soak")(soak.soak)
-app.command("report")(report.report)
-app.command("verify-base")(verify_base.verify_base)
-app.command("verify-stock")(verify_stock.verify_stock)
-app.add_typer(patch.patch, name="patch")
-app.add_typer(fault.fault, name="fault")
+
+
+@app.callback()
+def rackspan(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=print_version,
+            is_eager=True,
+            help="Print the versions of Rackspan and of the Kafka that it is based on, and exit.",
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+VERBS: dict[str, dict[str, Callable[..., None]]] = {
+    help_format.CLUSTERS: {
+        "doctor": doctor.doctor,
+        "up": up.up,
+        "ls": ls.ls,
+        "status": status.status,
+        "logs": logs.logs,
+        "exec": execute.execute,
+        "env": env.env,
+        "down": down.down,
+    },
+    help_format.NODES: {
+        "start": nodes.start,
+        "stop": nodes.stop,
+        "kill": nodes.kill,
+        "pause": nodes.pause,
+        "resume": nodes.resume,
+    },
+    help_format.EXPERIMENTS: {
+        "run": run.run,
+        "bench": bench.bench,
+        "soak": soak.soak,
+        "report": report.report,
+    },
+    help_format.MAINTAINERS: {
+        "build": build.build,
+        "image": image.image,
+        "test": test.test,
+        "verify-stock": verify_stock.verify_stock,
+        "verify-base": verify_base.verify_base,
+    },
+}
+SETTINGS = {"exec": execute.SETTINGS}
+
+for panel, verbs in VERBS.items():
+    for name, verb in verbs.items():
+        settings = SETTINGS.get(name)
+        app.command(name, cls=help_format.Command, rich_help_panel=panel, context_settings=settings)(verb)
+app.add_typer(fault.fault, name="fault", rich_help_panel=help_format.NODES)
+app.add_typer(patch.patch, name="patch", rich_help_panel=help_format.MAINTAINERS)
 
 
 def main() -> NoReturn:

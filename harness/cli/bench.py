@@ -1,4 +1,4 @@
-"""`rackspan bench`: ways of writing against each other on real clusters, from the campaign to the page."""
+"""`rackspan bench`: compares modes of writing on real clusters, from the campaign to the report."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from harness.benchmark import workload as workloads
 from harness.benchmark.campaign import Campaign, Outage
 from harness.benchmark.workload import Workload
 from harness.cli import report
+from harness.cli.options import BlockOption, ReportFolderOption, RoundsOption, WarmupOption
 from harness.cli.output import ConsoleProgress, err, out
 from harness.cli.system_packages import JAVA, NETWORKS, install
 from harness.common.errors import Exit, RackspanError
@@ -30,19 +31,24 @@ def bench(
     workload: Annotated[
         str,
         typer.Argument(
-            help="A shipped workload or campaign, or the path of a YAML file.", autocompletion=complete_workload
+            metavar="WORKLOAD",
+            help="Name of a workload or campaign in campaigns/, or the path of a YAML file.",
+            autocompletion=complete_workload,
         ),
     ],
-    to: Annotated[Path | None, typer.Option("--out", help="Folder for the page, report.json and tables.")] = None,
-    rounds: Annotated[int | None, typer.Option(min=1, help="Blocks per mode; six carry a verdict.")] = None,
-    block: Annotated[float | None, typer.Option(min=1, help="Seconds of a block, and of its fault.")] = None,
-    warmup: Annotated[float | None, typer.Option(min=0, help="Seconds of warm-up.")] = None,
+    to: ReportFolderOption = None,
+    rounds: RoundsOption = None,
+    block: BlockOption = None,
+    warmup: WarmupOption = None,
     backend: Annotated[
-        str | None, typer.Option(help=f"Where nodes run: {', '.join(BACKENDS)}; else as the workload says.")
+        str | None,
+        typer.Option(metavar="|".join(BACKENDS), help="Where the nodes run.", show_default="as the workload says"),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the order of the modes; by default a new one.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Seed of the order of the modes.", show_default="a new one")
+    ] = None,
 ) -> None:
-    """Compare ways of writing on a real cluster, in blocks that take turns, and write a page about it."""
+    """Compare modes of writing on a real cluster, in blocks that take turns, and write a report."""
     chosen = campaigns.load(workload).changed(rounds=rounds, seconds=block, warmup=warmup).on(backend)
     progress = ConsoleProgress()
     install([JAVA, NETWORKS], progress)
@@ -60,7 +66,8 @@ def bench(
 
 
 def _parts(chosen: Campaign, seed: int | None, progress: ConsoleProgress) -> tuple[list[Path], list[str]]:
-    """Runs every part, also behind one that fails; run folders of those that ended, and what was said of the others.
+    """Runs every part, also after one that fails; returns the run folders of those that ended, and the errors of the
+    others.
 
     Raises RackspanError if none ended.
     """
@@ -72,7 +79,7 @@ def _parts(chosen: Campaign, seed: int | None, progress: ConsoleProgress) -> tup
             progress.note(f"part {number} of {total}: {part.name}")
         place = {"name": chosen.name, "id": campaign, "part": number, "parts": total}
         try:
-            # Lives of one workload shall not all have the same order.
+            # Trials of one workload must not all have the same order.
             own = None if seed is None else seed + chosen.parts[: number - 1].count(part)
             runs.append(_run(part, own, place, progress))
         except RackspanError as e:
@@ -84,7 +91,7 @@ def _parts(chosen: Campaign, seed: int | None, progress: ConsoleProgress) -> tup
 
 def _run(part: Workload | Outage, seed: int | None, campaign: dict[str, Any], progress: ConsoleProgress) -> Path:
     from harness.benchmark.outage import Stretches, run_outage
-    from harness.benchmark.run import run_bench  # here, as every command would wait for what it imports
+    from harness.benchmark.run import run_bench  # here: every command would wait for this import
 
     if isinstance(part, Workload):
         return run_bench(report.runs_folder(), part, seed=seed, campaign=campaign, progress=progress)

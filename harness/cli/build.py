@@ -1,4 +1,4 @@
-"""`rackspan build`: the distributions and the load client."""
+"""`rackspan build`: builds the distributions and the load client."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness.distribution.locate import KINDS, find
 
 
 def build() -> None:
-    """Build both distributions and the load client, where anything they are made of has changed."""
+    """Build both distributions and the load client, where their sources have changed."""
     progress = ConsoleProgress()
     install(BUILD, progress)
     build_all(progress)

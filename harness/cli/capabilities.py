@@ -1,4 +1,4 @@
-"""What this machine has of what a cluster needs."""
+"""Checks of what this machine has of what a cluster needs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DISK_MB = 2000
 
 @dataclass(frozen=True)
 class Check:
-    """One need: `observed` is what there is, `disables` what fails without it, `needed` if that is everything."""
+    """The result of one check: `disables` is what cannot be used without it, `needed` says that nothing can."""
 
     name: str
     ok: bool
@@ -33,7 +33,7 @@ class Check:
 
 
 def examine() -> list[Check]:
-    """Looks at everything; never raises."""
+    """Runs all checks; never raises."""
     own = [_java(), _commands(), _loopback(), _cores(), _memory(), _disk()]
     return [*own, *(_distribution(kind) for kind in KINDS), _networks(), _docker()]
 
@@ -71,7 +71,7 @@ def _loopback() -> Check:
 
 def _cores() -> Check:
     cores = len(os.sched_getaffinity(0))
-    return Check("2 cores", cores >= 2, False, str(cores), "numbers worth reading; starting in 10 s")
+    return Check("2 cores", cores >= 2, False, str(cores), "benchmarks that mean something, and a start within 10 s")
 
 
 def _memory() -> Check:
@@ -98,7 +98,11 @@ def _distribution(kind: str) -> Check:
 def _networks() -> Check:
     trial = attempt()
     return Check(
-        "networks", not trial.skip_reason, False, trial.skip_reason or trial.observed, "backend netns: delays and cuts"
+        "network namespaces",
+        not trial.skip_reason,
+        False,
+        trial.skip_reason or trial.observed,
+        "backend netns",
     )
 
 

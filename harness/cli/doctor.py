@@ -1,4 +1,4 @@
-"""`rackspan doctor`: what this machine has of what a cluster needs."""
+"""`rackspan doctor`: checks of this machine."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from harness.common.errors import Exit
 
 
 def doctor(output: FormatOption = Format.TABLE) -> None:
-    """Look at what clusters need: exit code 4 if something is missing that nothing works without."""
+    """Check what this machine has of what clusters need; exit code 4 if something is missing that all of them need."""
     checks = examine()
     if output is Format.TABLE:
-        out.print(table(("NEED", "STATE", "SEEN", "WITHOUT IT"), [_row(c) for c in checks]))
+        out.print(table(("CHECK", "STATUS", "OBSERVED", "UNAVAILABLE"), [_row(c) for c in checks]))
     else:
         data([asdict(c) for c in checks], output)
     if any(c.needed and not c.ok for c in checks):
@@ -24,4 +24,4 @@ def doctor(output: FormatOption = Format.TABLE) -> None:
 
 
 def _row(c: Check) -> tuple[str, ...]:
-    return (c.name, "ok" if c.ok else "missing", c.observed, "" if c.ok else f"not: {c.disables}")
+    return (c.name, "ok" if c.ok else "missing", c.observed, "" if c.ok else c.disables)

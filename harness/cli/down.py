@@ -1,4 +1,4 @@
-"""`rackspan down`: ends clusters."""
+"""`rackspan down`: stops and removes clusters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.options import ClusterArgument, chosen
+from harness.cli.options import ClusterArgument, ClusterOption, chosen, named
 from harness.cli.output import ConsoleProgress, err
 from harness.cluster import class_archive
 from harness.cluster import kafka_cluster as clusters
@@ -15,20 +15,27 @@ from harness.cluster.kafka_cluster import KafkaCluster
 
 def down(
     name: ClusterArgument = None,
-    every: Annotated[bool, typer.Option("--all", help="All clusters, and what is left of interrupted ones.")] = False,
-    keep_data: Annotated[bool, typer.Option("--keep-data", help="Stop in order; `up` uses the data again.")] = False,
+    cluster: ClusterOption = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Remove all clusters, and what interrupted commands left behind.")
+    ] = False,
+    keep_data: Annotated[
+        bool,
+        typer.Option("--keep-data", help="Shut the nodes down cleanly and keep their data for the next `up`."),
+    ] = False,
 ) -> None:
-    """End a cluster and remove its data; nothing left to end is success too."""
-    names = clusters.remains() if every else [name] if name else [chosen(None).name] if clusters.names() else []
-    for one in names:
+    """Stop a cluster and remove its data; success also if there is no such cluster."""
+    one = named(name, cluster)
+    names = clusters.remains() if every else [one] if one else [chosen(None).name] if clusters.names() else []
+    for found in names:
         if keep_data:
-            KafkaCluster.open(one, ConsoleProgress()).down(keep_data=True)
-            err.print(f"{one}: stopped, data kept")
-        elif clusters.remove(one):
-            err.print(f"{one}: removed")
+            KafkaCluster.open(found, ConsoleProgress()).down(keep_data=True)
+            err.print(f"cluster {found!r} stopped, data kept", markup=False)
+        elif clusters.remove(found):
+            err.print(f"cluster {found!r} removed", markup=False)
         else:
-            err.print(f"{one}: nothing left")
+            err.print(f"cluster {found!r} not found: nothing to remove", markup=False)
     if every:
         class_archive.clear()
     if not names:
-        err.print("nothing left")
+        err.print("no cluster found: nothing to remove")

@@ -1,20 +1,20 @@
-"""`rackspan env`: what a shell needs to use a cluster."""
+"""`rackspan env`: environment variables for a shell that uses a cluster."""
 
 from __future__ import annotations
 
 import shlex
 
-from harness.cli.options import ClusterArgument, FormatOption, chosen
+from harness.cli.options import ClusterArgument, ClusterOption, FormatOption, chosen, named
 from harness.cli.output import Format, data, err, out
 from harness.cluster.kafka_cluster import KafkaCluster
 
 
-def env(name: ClusterArgument = None, output: FormatOption = Format.TABLE) -> None:
+def env(name: ClusterArgument = None, cluster: ClusterOption = None, output: FormatOption = Format.TABLE) -> None:
     """Print export lines: eval "$(rackspan env)" puts the cluster's tools on PATH and its address in BOOTSTRAP."""
-    cluster = chosen(name)
-    values = environment(cluster)
-    if cluster.backend.capabilities:
-        err.print(f"{cluster.name} has a network of its own: use `rackspan exec NODE -- COMMAND` to reach it")
+    found = chosen(named(name, cluster))
+    values = environment(found)
+    if found.backend.capabilities:
+        err.print(f"{found.name} has a network of its own: use `rackspan exec NODE -- COMMAND` to reach it")
     if output is not Format.TABLE:
         data(values, output)
         return

@@ -10,20 +10,23 @@ import typer
 
 from harness.cli.env import environment
 from harness.cli.options import ClusterOption, chosen, complete_target
-from harness.common.errors import usage_error
+
+SETTINGS = {"ignore_unknown_options": True}  # they are the command's own
 
 
 def execute(
-    context: typer.Context,
-    node: Annotated[str, typer.Argument(help="Node whose host runs it.", autocompletion=complete_target)],
+    node: Annotated[
+        str,
+        typer.Argument(
+            metavar="NODE", help="Node on whose host the command runs, as a1.", autocompletion=complete_target
+        ),
+    ],
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND", help="The command and its arguments.")],
     cluster: ClusterOption = None,
 ) -> None:
     """Run a command on a node's host, in its folder, with the tools on PATH and NODE, RACK, ADDRESS, BOOTSTRAP set."""
     found = chosen(cluster)
     on = found.node(node)
-    command = list(context.args)
-    if not command:
-        raise usage_error("there is no command to run", observed=f"only {node}", do=f"rackspan exec {node} -- COMMAND")
     values = environment(found)
     values |= {"NODE": node, "RACK": on.node.rack, "ADDRESS": on.node.endpoint}
     values |= {"KAFKA_HOME": str(on.distribution.home), "PATH": str(on.distribution.home / "bin")}

@@ -1,11 +1,13 @@
-"""`rackspan fault`: what is broken on purpose, observed and ended: network, power, disks, moves, settings."""
+"""`rackspan fault`: injects, lists and heals faults of the network, power, disks, partitions and settings."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 import typer
 
+from harness.cli import help_format
 from harness.cli.options import ClusterOption, FormatOption, TargetsArgument, chosen
 from harness.cli.output import Format, data, err, out, table
 from harness.cluster.kafka_cluster import KafkaCluster
@@ -20,23 +22,51 @@ from harness.faults.settings import changed_setting
 from harness.network.link_controller import LinkMeasurement, Links
 from harness.recording.log_files import Tail
 
+_Verb = TypeVar("_Verb", bound=Callable[..., Any])
+
+NETWORK = "Network"
+MACHINES = "Power, disks and restarts"
+PARTITIONS = "Partitions and settings"
+IN_FORCE = "Faults in force"
+
 fault = typer.Typer(
-    help="Break things on purpose, see what is broken, and heal it. Not on local: cuts. On netns only: delays.",
+    cls=help_format.Group,
+    help="Inject faults, list the ones in force, and heal them.",
+    epilog="A fault lasts until `rackspan fault heal`. The backend local has no network faults, docker and ssh have "
+    "cut and disconnect, netns has all.",
     no_args_is_help=True,
 )
 
-RacksArgument = Annotated[str, typer.Argument(help="Two racks, as a,b.")]
-TopicArgument = Annotated[str, typer.Argument(help="A topic.")]
+RacksArgument = Annotated[str, typer.Argument(metavar="RACK,RACK", help="Two racks, as a,b.")]
+TopicArgument = Annotated[str, typer.Argument(metavar="TOPIC", help="Name of the topic.")]
 
 
-@fault.command("cut")
+def _verb(name: str, panel: str) -> Callable[[_Verb], _Verb]:
+    return fault.command(name, cls=help_format.Command, rich_help_panel=panel)
+
+
+@_verb("cut", NETWORK)
 def cut(
-    racks: Annotated[str, typer.Argument(help="A rack, cut off from all others, or two racks, as a,b.")],
-    one_way: Annotated[bool, typer.Option("--one-way", help="Only what goes from the first to the other.")] = False,
-    gap: Annotated[str, typer.Option(help="Host by host with this time between two, as 500ms: a rack from all.")] = "",
+    racks: Annotated[
+        str,
+        typer.Argument(
+            metavar="RACK[,RACK]", help="A rack, which is cut off from all others, or a pair of racks, as a,b."
+        ),
+    ],
+    one_way: Annotated[
+        bool, typer.Option("--one-way", help="Drop only packets from the first rack to the other.")
+    ] = False,
+    gap: Annotated[
+        str,
+        typer.Option(
+            metavar="DURATION",
+            help="Cut the rack off host by host, with this time between two hosts, as 500ms.",
+            show_default="all hosts at once",
+        ),
+    ] = "",
     cluster: ClusterOption = None,
 ) -> None:
-    """Let nothing pass between racks any more; clients of this machine reach all of them still."""
+    """Drop all packets between racks, a network partition; this machine still reaches every rack."""
     rack, _, other = racks.partition(",")
     here = chosen(cluster)
     links = here.links
@@ -52,40 +82,52 @@ def cut(
     _show(links)
 
 
-@fault.command("delay")
+@_verb("delay", NETWORK)
 def delay(
     racks: RacksArgument,
-    rtt: Annotated[str, typer.Argument(help="Round-trip time, as 20ms.")],
-    jitter: Annotated[str, typer.Option(help="By how much round trips vary, as 1ms.")] = "0ms",
-    loss: Annotated[str, typer.Option(help="Share of packets lost each way, as 1%.")] = "0%",
+    rtt: Annotated[str, typer.Argument(metavar="RTT", help="Round-trip time, as 20ms.")],
+    jitter: Annotated[
+        str, typer.Option(metavar="DURATION", help="Largest difference between two round trips, as 1ms.")
+    ] = "0ms",
+    loss: Annotated[str, typer.Option(metavar="PERCENT", help="Share of packets lost each way, as 1%.")] = "0%",
     cluster: ClusterOption = None,
 ) -> None:
-    """Change the round-trip time between two racks."""
+    """Set the round-trip time between two racks."""
     links = chosen(cluster).links
     links.set_delay(*_pair(racks), rtt, jitter=jitter, loss=loss)
     _show(links)
 
 
-@fault.command("loss")
+@_verb("loss", NETWORK)
 def loss(
     racks: RacksArgument,
-    share: Annotated[str, typer.Argument(help="Of the packets, each way, as 5%.")],
+    share: Annotated[str, typer.Argument(metavar="PERCENT", help="Share of packets lost each way, as 5%.")],
     cluster: ClusterOption = None,
 ) -> None:
-    """Change the share of packets lost between two racks."""
+    """Set the packet loss between two racks."""
     links = chosen(cluster).links
     links.set_loss(*_pair(racks), share)
     _show(links)
 
 
-@fault.command("slow")
+@_verb("slow", NETWORK)
 def slow(
     targets: TargetsArgument,
-    by: Annotated[str, typer.Option(help="How much longer round trips to other racks and to clients take.")] = "",
-    bandwidth: Annotated[str, typer.Option(help="The most that passes each way, as 10mbit.")] = "",
+    by: Annotated[
+        str,
+        typer.Option(
+            metavar="DURATION",
+            help="Time added to round trips to other racks and to clients.",
+            show_default="100ms, without --bandwidth",
+        ),
+    ] = "",
+    bandwidth: Annotated[
+        str,
+        typer.Option(metavar="BITS", help="Limit of the bandwidth each way, as 10mbit.", show_default="unlimited"),
+    ] = "",
     cluster: ClusterOption = None,
 ) -> None:
-    """Make nodes slow to reach: round trips 100ms longer, unless said otherwise."""
+    """Slow down the network of nodes: a longer round trip, a bandwidth limit, or both."""
     here = chosen(cluster)
     links = here.links
     for node in here.select(targets):
@@ -96,33 +138,39 @@ def slow(
     _show_active(here)
 
 
-@fault.command("disconnect")
+@_verb("disconnect", NETWORK)
 def disconnect(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
-    """Take nodes off the network; their processes run on."""
+    """Disconnect nodes from the network, from clients too; their processes continue."""
     here = chosen(cluster)
     for node in here.select(targets):
         here.links.disconnect(node.name)
     _show(here.links)
 
 
-@fault.command("power-cut")
+@_verb("power-cut", MACHINES)
 def power_cut(
     targets: TargetsArgument,
-    tail: Annotated[Tail, typer.Option(help="What is left behind the flushed part of a log.")] = "none",
+    tail: Annotated[
+        Tail,
+        typer.Option(
+            metavar="none|torn|zeros",
+            help="What follows the flushed part of each log: nothing, a part of the next batch, or zeros.",
+        ),
+    ] = "none",
     cluster: ClusterOption = None,
 ) -> None:
-    """Kill nodes and take from them all that they had not flushed; `rackspan start` brings them back (any backend)."""
+    """Kill nodes and remove all records that they had not flushed to disk; `rackspan start` brings them back."""
     here = chosen(cluster)
     nodes = here.select(targets)
     here.kill([n.name for n in nodes])
     lost = {n.name: lose_unflushed(n, tail) for n in nodes}
     rows = [(name, f"{c.topic}-{c.partition}", c.flushed, c.end) for name, loss in lost.items() for c in loss.cuts]
-    out.print(table(("NODE", "LOG", "FLUSHED UP TO", "HAD"), rows))
+    out.print(table(("NODE", "PARTITION", "FLUSHED OFFSET", "LOG END OFFSET"), rows))
 
 
-@fault.command("disk-full")
+@_verb("disk-full", MACHINES)
 def disk_full(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
-    """Let no file of nodes get longer: brokers end by themselves, as with a full disk (any backend)."""
+    """Let no file of nodes grow: a broker shuts down, as it does when its disk is full."""
     here = chosen(cluster)
     nodes = here.select(targets)
     fill(nodes)
@@ -130,63 +178,78 @@ def disk_full(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
     out.print(table(("NODE", "STATE"), [(n, state) for n, state in here.node_states(n.name for n in nodes).items()]))
 
 
-@fault.command("roll")
+@_verb("roll", MACHINES)
 def roll(
     targets: TargetsArgument,
     unclean: Annotated[
-        bool, typer.Option("--unclean", help="By kill -9, the next one as soon as the last one serves.")
+        bool,
+        typer.Option("--unclean", help="Kill each node (kill -9), and do not wait for its replicas to be in sync."),
     ] = False,
     cluster: ClusterOption = None,
 ) -> None:
-    """Restart nodes one after the other; in order, and the next one when all replicas are in sync."""
+    """Restart nodes one after the other (a rolling restart); all replicas are in sync before the next one."""
     names = rolling_restart(chosen(cluster), targets, how="kill" if unclean else "stop", complete=not unclean)
     out.print(", ".join(names), markup=False)
 
 
-@fault.command("move-leaders")
+@_verb("move-leaders", PARTITIONS)
 def move_leaders(
     topic: TopicArgument,
-    to: Annotated[str, typer.Argument(help="A broker, as b1. Default: the next replica of each partition.")] = "",
+    to: Annotated[
+        str,
+        typer.Argument(
+            metavar="BROKER",
+            help="The new leader of all partitions, as b1.",
+            show_default="the next replica of each partition",
+        ),
+    ] = "",
     cluster: ClusterOption = None,
 ) -> None:
-    """Make other replicas of a topic lead, until healed."""
+    """Move the leaders of a topic to other replicas."""
     here = chosen(cluster)
     moved_leaders(here, topic, to).begin(here)
     _show_active(here)
 
 
-@fault.command("move-replicas")
+@_verb("move-replicas", PARTITIONS)
 def move_replicas(
     topic: TopicArgument,
-    rack: Annotated[str, typer.Argument(help="The rack to leave.")],
+    rack: Annotated[str, typer.Argument(metavar="RACK", help="The rack that the replicas leave.")],
     cluster: ClusterOption = None,
 ) -> None:
-    """Take a topic's replicas out of a rack, to brokers elsewhere as far as there are any, until healed."""
+    """Move the replicas of a topic out of a rack, to brokers of other racks as far as there are any."""
     here = chosen(cluster)
     moved_replicas(here, topic, rack).begin(here)
     _show_active(here)
 
 
-@fault.command("set")
+@_verb("set", PARTITIONS)
 def change_setting(
-    setting: Annotated[str, typer.Argument(help="As min.insync.replicas=3.")],
-    topic: Annotated[str, typer.Option(help="Of this topic. Default: of the complete cluster.")] = "",
+    setting: Annotated[
+        str, typer.Argument(metavar="KEY=VALUE", help="The setting and its value, as min.insync.replicas=3.")
+    ],
+    topic: Annotated[
+        str,
+        typer.Option(metavar="TOPIC", help="Change the setting of this topic only.", show_default="the whole cluster"),
+    ] = "",
     cluster: ClusterOption = None,
 ) -> None:
-    """Give a setting another value, until healed."""
+    """Change a dynamic setting of a topic or of the cluster."""
     name, equals, value = setting.partition("=")
     if not equals:
         raise usage_error(
-            f"cannot read {setting} as a setting", observed="no =", do="as in rackspan fault set min.insync.replicas=3"
+            f"invalid setting {setting}",
+            observed="it is not KEY=VALUE",
+            do="write it as in rackspan fault set min.insync.replicas=3",
         )
     here = chosen(cluster)
     changed_setting(here, topic, name, value).begin(here)
     _show_active(here)
 
 
-@fault.command("list")
+@_verb("list", IN_FORCE)
 def show(cluster: ClusterOption = None, output: FormatOption = Format.TABLE) -> None:
-    """Show what is broken on purpose, and every link: round-trip time requested and measured, and what is cut."""
+    """List the faults in force and the links between racks, with round-trip times as requested and as measured."""
     here = chosen(cluster)
     links = here.links if apart(here) else None
     if output is not Format.TABLE:
@@ -199,12 +262,12 @@ def show(cluster: ClusterOption = None, output: FormatOption = Format.TABLE) -> 
         _show(links)
 
 
-@fault.command("heal")
+@_verb("heal", IN_FORCE)
 def heal(cluster: ClusterOption = None) -> None:
-    """End every fault: links as the spec says, all nodes run, moved replicas and settings are back."""
+    """Heal all faults: links as the spec says, all nodes up, leaders, replicas and settings as before."""
     here = chosen(cluster)
     for what in heal_all(here):
-        err.print(f"ended: {what}", markup=False)
+        err.print(f"healed: {what}", markup=False)
     if apart(here):
         here.links.check()
     _show_active(here)
@@ -214,7 +277,7 @@ def _pair(racks: str) -> tuple[str, str]:
     one, comma, other = racks.partition(",")
     if not comma:
         raise usage_error(
-            f"cannot read {racks} as two racks", observed="no comma", do="as in rackspan fault delay a,b 20ms"
+            f"invalid pair of racks {racks}", observed="no comma", do="write it as in rackspan fault delay a,b 20ms"
         )
     return one, other
 
@@ -224,7 +287,7 @@ def _show_active(cluster: KafkaCluster) -> None:
     if found:
         out.print(table(("FAULT", "SINCE"), [(a.what, a.since) for a in found]))
     else:
-        out.print("no fault is in force")
+        out.print("no active faults")
 
 
 def _show(links: Links) -> None:
@@ -232,7 +295,7 @@ def _show(links: Links) -> None:
     out.print(table(columns, [list(r.values()) for r in _rows(links)]))
     disconnected = links.state.disconnected
     if disconnected:
-        out.print(f"off the network: {', '.join(disconnected)}", markup=False)
+        out.print(f"disconnected: {', '.join(disconnected)}", markup=False)
 
 
 def _rows(links: Links) -> list[dict[str, object]]:

@@ -1,4 +1,4 @@
-"""`rackspan image`: the image of a distribution, for containers."""
+"""`rackspan image`: makes the container image of a distribution."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from harness.distribution import container_image as images
 from harness.distribution.locate import find
 
 
-def image(distribution: Annotated[str, typer.Argument(help="rackspan, stock, or a folder.")] = "rackspan") -> None:
-    """Make the image of a distribution from programs of this machine, without a registry; print its name."""
+def image(
+    distribution: Annotated[
+        str, typer.Argument(metavar="rackspan|stock|FOLDER", help="Distribution that the image holds.")
+    ] = "rackspan",
+) -> None:
+    """Make the container image of a distribution without a registry, and print its name."""
     found, progress = find(distribution), ConsoleProgress()
     install([JAVA], progress)
     out.print(images.make(engine(), found, progress), markup=False)

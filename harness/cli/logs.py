@@ -1,4 +1,4 @@
-"""`rackspan logs`: what nodes wrote, with the node's name in front of each line."""
+"""`rackspan logs`: console output of nodes, with the node's name in front of each line."""
 
 from __future__ import annotations
 
@@ -22,11 +22,25 @@ UNITS = {"s": 1, "m": 60, "h": 3600}
 def logs(
     targets: TargetsArgument,
     cluster: ClusterOption = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what is written; Ctrl-C ends.")] = False,
-    since: Annotated[str | None, typer.Option(help="Only the last 30s, 5m, 1h.")] = None,
-    grep: Annotated[str | None, typer.Option(help="Only lines that this regular expression is found in.")] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Print new lines as they are written, until Ctrl-C.")
+    ] = False,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="Print only lines of the last 30s, 5m or 1h, for example.",
+            show_default="all lines",
+        ),
+    ] = None,
+    grep: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REGEX", help="Print only lines that match a regular expression.", show_default="all lines"
+        ),
+    ] = None,
 ) -> None:
-    """Print what nodes wrote to their console: server log, and why they ended."""
+    """Print the console output of nodes: their server log, and why they ended."""
     first = datetime.now() - timedelta(seconds=_seconds(since)) if since else None
     pattern = _pattern(grep)
     nodes = chosen(cluster).select(targets)
@@ -42,7 +56,7 @@ def logs(
 
 
 class Tail:
-    """What was added to a host's file since the last look; begins again if the file was made anew."""
+    """Lines added to a file on a host since the last call; begins again if the file was replaced."""
 
     def __init__(self, host: Host, path: str) -> None:
         self.host = host
@@ -50,7 +64,7 @@ class Tail:
         self.offset = 0
 
     def lines(self) -> list[str]:
-        """Complete lines only."""
+        """The new lines that are complete."""
         size, behind = self.host.rest(self.path, self.offset)
         if size < self.offset:
             self.offset = 0
@@ -61,7 +75,7 @@ class Tail:
 
 
 def selected(lines: Iterable[str], first: datetime | None, pattern: re.Pattern[str] | None) -> Iterator[str]:
-    """Lines from `first` on that match; a line without a time belongs to the one before it."""
+    """Yields lines from `first` on that match; a line without a time belongs to the one before it."""
     recent = first is None
     for line in lines:
         stamp = STAMP.match(line)
@@ -74,7 +88,7 @@ def selected(lines: Iterable[str], first: datetime | None, pattern: re.Pattern[s
 def _seconds(text: str) -> float:
     match = re.fullmatch(r"(\d+)([smh])", text)
     if match is None:
-        raise usage_error(f"cannot read --since {text}", observed="no number with s, m or h", do="as in --since 5m")
+        raise usage_error(f"invalid --since {text}", observed="no number with s, m or h", do="write it as --since 5m")
     return int(match[1]) * UNITS[match[2]]
 
 
@@ -82,4 +96,4 @@ def _pattern(text: str | None) -> re.Pattern[str] | None:
     try:
         return re.compile(text) if text is not None else None
     except re.error as e:
-        raise usage_error(f"cannot read --grep {text}", observed=str(e), do="give a regular expression") from None
+        raise usage_error(f"invalid --grep {text}", observed=str(e), do="give a regular expression") from None

@@ -36,11 +36,11 @@ def ls(output: FormatOption = Format.TABLE) -> None:
         keys = ("name", "health", "running", "nodes", "distribution", "why")
         out.print(table(columns, [[r.get(key) for key in keys] for r in rows]))
     else:
-        err.print("no clusters")
+        err.print("no cluster found")
 
 
 def _own_network(name: str) -> bool:
-    """Clusters with a network of their own come last: an ordinary user cannot leave it again for the others."""
+    """Sorts clusters with a network of their own last: an ordinary user who entered it cannot leave it again."""
     try:
         return KafkaCluster.open(name).state.spec.backend == "netns"
     except RackspanError:

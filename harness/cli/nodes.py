@@ -1,4 +1,4 @@
-"""`rackspan start|stop|kill|pause|resume`: what is done to nodes and racks."""
+"""`rackspan start|stop|kill|pause|resume`: changes the state of nodes and racks."""
 
 from __future__ import annotations
 
@@ -16,30 +16,35 @@ def start(
     targets: TargetsArgument,
     cluster: ClusterOption = None,
     distribution: Annotated[
-        str | None, typer.Option(help="Run rackspan, stock, or the one at a path from now on, as in an upgrade.")
+        str | None,
+        typer.Option(
+            metavar="rackspan|stock|FOLDER",
+            help="Distribution that the nodes run from now on, as in an upgrade.",
+            show_default="the one that they ran before",
+        ),
     ] = None,
 ) -> None:
-    """Start nodes that do not run, and wait until they serve."""
+    """Start nodes that are down, and wait until they serve."""
     _act(targets, cluster, lambda c, names: c.start(names, distribution=distribution))
 
 
 def stop(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
-    """Stop nodes in an orderly way: leaders move away first."""
+    """Shut nodes down cleanly: a broker moves its leaders away first."""
     _act(targets, cluster, KafkaCluster.stop)
 
 
 def kill(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
-    """End nodes at once, as a crash does."""
+    """Kill nodes at once (kill -9), as a crash does."""
     _act(targets, cluster, KafkaCluster.kill)
 
 
 def pause(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
-    """Freeze nodes: connections stay open, nothing is answered."""
+    """Pause nodes (SIGSTOP): connections stay open, nothing is answered."""
     _act(targets, cluster, KafkaCluster.pause)
 
 
 def resume(targets: TargetsArgument, cluster: ClusterOption = None) -> None:
-    """Let paused nodes continue."""
+    """Resume paused nodes (SIGCONT)."""
     _act(targets, cluster, KafkaCluster.resume)
 
 
@@ -47,6 +52,6 @@ def _act(targets: list[str], name: str | None, act: Callable[[KafkaCluster, list
     cluster = chosen(name)
     nodes = [n.name for n in cluster.select(targets)]
     before = cluster.node_states(nodes)
-    act(cluster, nodes)  # by name: a leader would be another one afterwards
+    act(cluster, nodes)  # by name: another node may lead afterwards
     after = cluster.node_states(nodes)
     out.print(table(("NODE", "BEFORE", "AFTER"), [(n, before[n], after[n]) for n in nodes]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -27,17 +28,96 @@ def complete_target(incomplete: str) -> list[str]:
     return [t for t in targets if t.startswith(incomplete)]
 
 
+ONLY_CLUSTER = "the only cluster there is"
+
 ClusterOption = Annotated[
     str | None,
-    typer.Option("--cluster", "-c", help="Cluster; the only one if not given.", autocompletion=complete_name),
+    typer.Option(
+        "--cluster",
+        "-c",
+        metavar="NAME",
+        help="Name of the cluster.",
+        show_default=ONLY_CLUSTER,
+        autocompletion=complete_name,
+    ),
 ]
 ClusterArgument = Annotated[
-    str | None, typer.Argument(help="Cluster; the only one if not given.", autocompletion=complete_name)
+    str | None,
+    typer.Argument(
+        metavar="CLUSTER",
+        help="Name of the cluster; the same as --cluster.",
+        show_default=ONLY_CLUSTER,
+        autocompletion=complete_name,
+    ),
 ]
 TargetsArgument = Annotated[
-    list[str], typer.Argument(help="Nodes as a1, rack:a, leader:TOPIC-0, controller.", autocompletion=complete_target)
+    list[str],
+    typer.Argument(
+        metavar="TARGET",
+        help="Nodes: a1, all of a rack as rack:a, the leader of a partition as leader:TOPIC-0, or controller, the "
+        "active one.",
+        autocompletion=complete_target,
+    ),
 ]
-FormatOption = Annotated[Format, typer.Option("--output", "-o", help="How to print.")]
+FormatOption = Annotated[
+    Format, typer.Option("--output", "-o", metavar="table|json|yaml", help="Output format of the listing.")
+]
+ReportFolderOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="FOLDER",
+        help="Folder for report.html, report.json and the tables.",
+        show_default="below build/",
+    ),
+]
+ResultsOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER", help="Folder for the logs and reports of the tests.", show_default="a new one in results/"
+    ),
+]
+RoundsOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="COUNT",
+        help="Blocks of each mode. A verdict needs at least six.",
+        show_default="as the workload says",
+    ),
+]
+BlockOption = Annotated[
+    float | None,
+    typer.Option(
+        min=1,
+        metavar="SECONDS",
+        help="Length of a block, and of the fault in it.",
+        show_default="as the workload says",
+    ),
+]
+WarmupOption = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        metavar="SECONDS",
+        help="Length of the warm-up, which is not counted.",
+        show_default="as the workload says",
+    ),
+]
+
+
+def named(argument: str | None, option: str | None) -> str | None:
+    """The cluster's name, given as an argument, by --cluster, or by both alike.
+
+    Raises RackspanError (exit code 2) if they differ.
+    """
+    if argument is not None and option is not None and argument != option:
+        raise usage_error(
+            "two different clusters are named",
+            observed=f"argument {argument}, --cluster {option}",
+            do="name the cluster once",
+        )
+    return option if argument is None else argument
 
 
 def chosen(name: str | None) -> KafkaCluster:
@@ -46,11 +126,13 @@ def chosen(name: str | None) -> KafkaCluster:
         return KafkaCluster.open(name, ConsoleProgress())
     names = clusters.names()
     if not names:
-        raise usage_error("there is no cluster", observed="none was brought up", do="bring one up with `rackspan up`")
+        raise usage_error(
+            "no cluster found", observed="this user has no cluster on this machine", do="start one with `rackspan up`"
+        )
     if len(names) > 1:
         raise usage_error(
-            "it is not clear which cluster is meant",
+            "which cluster is meant is ambiguous",
             observed=f"clusters: {', '.join(names)}",
-            do="name one, as in `rackspan status NAME` or `rackspan stop a1 --cluster NAME`",
+            do="name one with --cluster NAME",
         )
     return KafkaCluster.open(names[0], ConsoleProgress())

@@ -1,4 +1,4 @@
-"""What the command prints: data on standard output, progress on standard error."""
+"""Output of the command: data on standard output, progress on standard error."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty()
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
-WRAPPED = ("ERROR", "SEEN", "WITHOUT IT")  # columns of free text; all others stay on one line
+WRAPPED = ("ERROR", "OBSERVED", "UNAVAILABLE")  # columns of free text; all others stay on one line
 
 
 class Format(StrEnum):
-    """How a listing is printed."""
+    """Output format of a listing."""
 
     TABLE = "table"
     JSON = "json"
@@ -35,7 +35,7 @@ class Format(StrEnum):
 
 
 class ConsoleProgress(Progress):
-    """A line with a tick and seconds for each step that ended; on a terminal also a spinner that says what is waited
+    """Prints a line with a tick and seconds for each step that ended; on a terminal also a spinner with what is waited
     for. Steps may run side by side, in threads.
     """
 

@@ -1,37 +1,45 @@
-"""`rackspan patch`: the loop of a patch developer."""
+"""`rackspan patch`: the work on the patches of the distribution."""
 
 from __future__ import annotations
 
+from functools import partial
+
 import typer
 
+from harness.cli import help_format
 from harness.cli.output import ConsoleProgress, out
 from harness.cli.system_packages import BUILD, install
 from harness.distribution.build import gradle
 
-patch = typer.Typer(help="The patches of the distribution: list, apply, rebuild, check.", no_args_is_help=True)
+patch = typer.Typer(
+    cls=help_format.Group,
+    help="List, apply, rebuild and check the patches of the distribution.",
+    no_args_is_help=True,
+)
+_verb = partial(patch.command, cls=help_format.Command, rich_help_panel="Patches")
 
 
-@patch.command("list")
+@_verb("list")
 def list_() -> None:
-    """List patches: proposal, files, size."""
+    """List the patches with their proposal, files and size."""
     _print("listPatches", "patches read")
 
 
-@patch.command()
+@_verb()
 def apply() -> None:
-    """Make kafka-patch/work: a commit for the base, one for each patch."""
+    """Apply the patches to kafka-patch/work: a commit for the base, and one for each patch."""
     _print("applyPatches", "patches applied to kafka-patch/work")
 
 
-@patch.command()
+@_verb()
 def rebuild() -> None:
     """Write the commits of kafka-patch/work back to kafka-patch/patches."""
     _print("rebuildPatches", "patches rebuilt")
 
 
-@patch.command()
+@_verb()
 def check() -> None:
-    """Fail on a stale or fuzzy patch, a bad header, context lines, a generated file."""
+    """Check that each patch applies strictly, is up to date, has a valid header and changes no generated file."""
     _print("checkPatches", "patches checked")
 
 

@@ -1,4 +1,4 @@
-"""`rackspan report`: one page from run folders. The analysis is a program of its own, started here."""
+"""`rackspan report`: makes one page of run folders, by the analysis, which is a program of its own."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from harness.cli.options import ReportFolderOption
 from harness.cli.output import ConsoleProgress, out
 from harness.cli.system_packages import JAVA, install
 from harness.common.atomic_files import write_aside
@@ -34,25 +35,36 @@ class Analysis:
 
 
 def runs_folder() -> Path:
-    """Where run folders are made."""
+    """The folder of all run folders."""
     return project_root() / "runs"
 
 
 def report(
     runs: Annotated[
-        list[Path] | None, typer.Argument(help="Run folders; without any: the newest benchmark, all parts of it.")
+        list[Path] | None,
+        typer.Argument(
+            metavar="FOLDER", help="Run folders.", show_default="the newest benchmark, all parts of its campaign"
+        ),
     ] = None,
-    to: Annotated[Path | None, typer.Option("--out", help="Folder for the page, report.json and tables.")] = None,
+    to: ReportFolderOption = None,
     gate: Annotated[
         Path | None,
-        typer.Option(help="YAML of what the report must say, as docs/results/gates.yaml; exit code 1 if it does not."),
+        typer.Option(
+            metavar="FILE",
+            help="Gates that the report must meet, as YAML (docs/results/gates.yaml); exit code 1 if one is missed.",
+            show_default="no gates",
+        ),
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option(help="Markdown file to put the tables into, between its lines <!-- report --> and <!-- end -->."),
+        typer.Option(
+            metavar="FILE",
+            help="Markdown file whose lines between <!-- report --> and <!-- end --> are replaced by the tables.",
+            show_default="no file",
+        ),
     ] = None,
 ) -> None:
-    """Make one HTML page of run folders: what was refused, what was acknowledged, how long it took."""
+    """Write one HTML report on run folders: refused and acknowledged records, latency, outages."""
     if gate:
         check_gates(gate)
     frame = None if into is None else frame_of(into)
@@ -79,9 +91,9 @@ def frame_of(document: Path) -> tuple[str, str]:
     if not frame or text.count(BEGIN) > 1:
         observed = f"{text.count(BEGIN)} times {BEGIN}" + ("" if frame else f" with {END} behind it")
         raise usage_error(
-            f"there is no one place for a report in {document}",
+            f"{document} has no place for a report",
             observed=observed,
-            do=f"give it one line {BEGIN} and one line {END} below",
+            do=f"write one line {BEGIN} into it, and one line {END} below",
         )
     return frame[1], frame[2]
 
@@ -100,15 +112,15 @@ def newest(folder: Path) -> list[Path]:
     names = {path.name.partition("-")[2]: path for path in found}
     if not names:
         raise usage_error(
-            "there is no run to report on",
-            observed=f"no run folder in {folder}",
+            "no run folder found",
+            observed=f"{folder} has none",
             do="make one with `rackspan bench quiet`",
         )
     return list(names.values())
 
 
 def _manifest(path: Path) -> dict[str, Any]:
-    """The manifest of a run; empty if it cannot be read, which the analysis then reports."""
+    """The manifest of a run; empty if it cannot be read, which the analysis reports."""
     try:
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -128,7 +140,7 @@ def write(runs: list[Path], to: Path, progress: Progress) -> Path:
 def analyse(runs: list[Path], to: Path, progress: Progress, gate: Path | None = None) -> Analysis:
     """Runs the analysis on run folders, with a file of gates or none. Raises RackspanError with what it reported."""
     command = [sys.executable, "-m", "spark_analysis", "report", *map(str, runs), "--out", str(to)]
-    # One place for all reports: a benchmark's own page and a later one over several runs share what was computed.
+    # All reports share one cache: a later report on several runs reuses what a benchmark's own has computed.
     command += ["--cache", str(project_root() / "build" / "analysis")]
     command += ["--gate", str(gate.absolute())] if gate else []
     with progress.step(f"report on {len(runs)} run(s), by PySpark") as update:
@@ -138,8 +150,8 @@ def analyse(runs: list[Path], to: Path, progress: Progress, gate: Path | None = 
         if done.code and not missed:
             raise RackspanError(
                 "the analysis failed",
-                observed="\n".join(done.reported[-20:]) or "nothing",
-                do="give run folders that are complete",
+                observed="\n".join(done.reported[-20:]) or "no output",
+                do="name run folders that are complete",
             )
     for line in done.reported:
         if "skipped" in line:

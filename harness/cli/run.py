@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from harness.benchmark import workload
 from harness.cli import report, test_stages
+from harness.cli.options import BlockOption, ReportFolderOption, ResultsOption, RoundsOption, WarmupOption
 from harness.cli.output import ConsoleProgress, err, out
 from harness.cli.system_packages import BUILD, install
 from harness.cli.test import PLAN, report_failures, results_folder, system_tests
@@ -22,11 +21,11 @@ COMPARED = "two-racks"
 
 
 def run(
-    to: Annotated[Path | None, typer.Option("--out", help="Folder for the page, report.json and tables.")] = None,
-    results: Annotated[Path | None, typer.Option(help="Folder for logs and reports of the plan's tests.")] = None,
-    rounds: Annotated[int | None, typer.Option(min=1, help="Of the comparison; six carry a verdict.")] = None,
-    block: Annotated[float | None, typer.Option(min=1, help="Seconds of a block of the comparison.")] = None,
-    warmup: Annotated[float | None, typer.Option(min=0, help="Seconds of its warm-up.")] = None,
+    to: ReportFolderOption = None,
+    results: ResultsOption = None,
+    rounds: RoundsOption = None,
+    block: BlockOption = None,
+    warmup: WarmupOption = None,
 ) -> None:
     """Build, run the outage plan and the latency comparison on real clusters, and write the report."""
     from harness.benchmark.outage import run_outage

@@ -1,4 +1,4 @@
-"""`rackspan soak`: load and seeded faults, cycle after cycle, each evaluated by the checker."""
+"""`rackspan soak`: cycles of load and seeded faults, each evaluated by the checker."""
 
 from __future__ import annotations
 
@@ -20,28 +20,55 @@ HEAP = {"broker": "256m", "controller": "128m"}
 
 
 def soak(
-    cycles: Annotated[int, typer.Option(min=1, help="How many cycles.")] = 3,
+    cycles: Annotated[int, typer.Option(min=1, metavar="COUNT", help="Number of cycles.")] = 3,
     seed: Annotated[
-        int | None, typer.Option(help="Of all faults; the same seed replays them. Default: a new one.")
+        int | None,
+        typer.Option(
+            metavar="NUMBER", help="Seed of all faults; the same seed replays them.", show_default="a new one"
+        ),
     ] = None,
     first: Annotated[
-        int, typer.Option(min=1, help="Number of the first cycle: replays one, or carries on a soak.")
+        int,
+        typer.Option(min=1, metavar="NUMBER", help="Number of the first cycle, to replay one or to continue a soak."),
     ] = 1,
     racks: Annotated[
-        str, typer.Option(help="Brokers per rack; q:0 is a place for the controllers alone.")
+        str,
+        typer.Option(metavar="RACK:COUNT,...", help="Number of brokers in each rack; q:0 has only controllers."),
     ] = "q:0,a:1,b:1,c:1",
-    controllers: Annotated[int, typer.Option(min=1, help="How many controllers.")] = 1,
-    distribution: Annotated[str, typer.Option(help="rackspan, stock, or a folder.")] = "rackspan",
-    min_racks: Annotated[int, typer.Option(min=0, help="min.insync.racks of the topics; 0: not set, as in stock.")] = 2,
-    rate: Annotated[float, typer.Option(min=1, help="Records per second of each of the two producers.")] = 100,
+    controllers: Annotated[int, typer.Option(min=1, metavar="COUNT", help="Number of controllers.")] = 1,
+    distribution: Annotated[
+        str, typer.Option(metavar="rackspan|stock|FOLDER", help="Kafka distribution that the nodes run.")
+    ] = "rackspan",
+    min_racks: Annotated[
+        int, typer.Option(min=0, metavar="COUNT", help="Value of min.insync.racks of the topics; 0 leaves it unset.")
+    ] = 2,
+    rate: Annotated[
+        float, typer.Option(min=1, metavar="RECORDS", help="Records per second of each of the two producers.")
+    ] = 100,
     faults: Annotated[
-        str, typer.Option(help="Only these, as kill,power_cut:rack. Default: all that the backend can do.")
+        str,
+        typer.Option(
+            metavar="KIND,...",
+            help="Draw only these kinds of fault, as kill,power_cut:rack.",
+            show_default="all that the backend can inject",
+        ),
     ] = "",
-    backend: Annotated[str, typer.Option(help="docker: also cuts; netns: also delays and loss.")] = "local",
-    to: Annotated[Path | None, typer.Option("--out", help="Folder for soak.md, soak.json, check.html.")] = None,
+    backend: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(BACKENDS),
+            help="Where the nodes run; docker and ssh add cuts, netns adds cuts, delays and loss.",
+        ),
+    ] = "local",
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="FOLDER", help="Folder for soak.md, soak.json and check.html.", show_default="build/soak"
+        ),
+    ] = None,
 ) -> None:
-    """Alternate load and faults, read every replica back after each cycle, and look for lost acknowledgements."""
-    from harness.soak.run import run_soak  # here, as every command would wait for what it imports
+    """Run cycles of load and faults, read every replica after each cycle, and check for lost acknowledged records."""
+    from harness.soak.run import run_soak  # here: every command would wait for this import
     from harness.soak.schedule import kinds_of
 
     seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
@@ -66,5 +93,5 @@ def soak(
     )
     out.print(f"{done.by_kind()}\n\n{done.table()}", markup=False, soft_wrap=True)
     if not done.good:
-        err.print(f"not all is well: see {place / 'check.html'}", markup=False)
+        err.print(f"some cycles failed: see {place / 'check.html'}", markup=False)
         raise typer.Exit(Exit.FAILED)

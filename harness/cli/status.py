@@ -1,4 +1,4 @@
-"""`rackspan status`: the nodes of a cluster and how they are."""
+"""`rackspan status`: the nodes of a cluster and their states."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from harness.cli.options import ClusterArgument, FormatOption, chosen
+from harness.cli.node_cells import in_sync, role
+from harness.cli.options import ClusterArgument, ClusterOption, FormatOption, chosen, named
 from harness.cli.output import Format, data, out, table
 from harness.cli.watch import interactive
 from harness.cli.watch import watch as live
@@ -20,24 +21,36 @@ COLUMNS = ("NODE", "RACK", "ROLE", "ID", "ADDRESS", "PID", "STATE", "LEADERS", "
 
 def status(
     name: ClusterArgument = None,
+    cluster: ClusterOption = None,
     watch: Annotated[
-        bool, typer.Option("--watch", "-w", help="Live on a terminal, until q; else again at each change.")
+        bool,
+        typer.Option(
+            "--watch",
+            "-w",
+            help="Keep watching: a live screen on a terminal, until q is pressed; elsewhere the status is printed "
+            "again at each change.",
+        ),
     ] = False,
-    exit_when: Annotated[Literal["healthy"] | None, typer.Option(help="With --watch: end when it is so.")] = None,
-    every: Annotated[float, typer.Option(help="Seconds between two looks.")] = 1.0,
+    exit_when: Annotated[
+        Literal["healthy"] | None,
+        typer.Option(
+            metavar="healthy", help="With --watch: exit as soon as the cluster is healthy.", show_default="never"
+        ),
+    ] = None,
+    every: Annotated[float, typer.Option(metavar="SECONDS", help="With --watch: time between two polls.")] = 1.0,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show every node of a cluster; exit code 1 if it is not healthy."""
-    cluster = chosen(name)
+    """Show the nodes of a cluster; exit code 1 if it is not healthy."""
+    watched = chosen(named(name, cluster))
     if watch and output is Format.TABLE and interactive():
-        now = live(cluster.name, every, lambda observed: observed.health == exit_when)
+        now = live(watched.name, every, lambda observed: observed.health == exit_when)
         show(now)
         raise typer.Exit(Exit.OK if now.health == "healthy" else Exit.FAILED)
-    now = cluster.status()
+    now = watched.status()
     show(now, output)
     while watch and not (exit_when and now.health == exit_when):
         pause(every)
-        before, now = now, KafkaCluster.open(cluster.name).status()
+        before, now = now, KafkaCluster.open(watched.name).status()
         if now != before:
             out.print()
             show(now, output)
@@ -56,6 +69,4 @@ def show(now: ClusterStatus, output: Format = Format.TABLE) -> None:
 
 
 def _row(n: NodeStatus) -> tuple[object, ...]:
-    in_sync = None if n.replicas is None else f"{n.in_sync}/{n.replicas}"
-    role = "controller (leader)" if n.leads_quorum else n.role
-    return (n.node, n.rack, role, n.id, n.address, n.pid, n.state, n.leaders, in_sync, n.error)
+    return (n.node, n.rack, role(n), n.id, n.address, n.pid, n.state, n.leaders, in_sync(n), n.error)

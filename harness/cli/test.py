@@ -28,13 +28,16 @@ SHORT = ("--rounds", "2", "--block", "5", "--warmup", "10")  # all of its compar
 
 def test(
     suites: Annotated[
-        list[str] | None, typer.Argument(help="Suites or paths of system tests; without any: all tests of the project.")
+        list[str] | None,
+        typer.Argument(
+            metavar="SUITE", help="Suites or paths of system tests.", show_default="all tests of the project"
+        ),
     ] = None,
     jobs: Annotated[
-        int, typer.Option(min=1, help="Stages of all tests that run side by side: most of them wait for brokers.")
+        int, typer.Option(min=1, metavar="COUNT", help="Stages that run at a time; most of them wait for brokers.")
     ] = 2,
 ) -> None:
-    """Run all tests of the project, or only some system tests; failures first, exit code 1 if there are any."""
+    """Run all tests of the project, or only some system tests; failures are listed first."""
     for suite in suites or []:
         path_in_project(suite)
     progress = ConsoleProgress()

@@ -1,4 +1,4 @@
-"""`rackspan up`: brings a cluster up."""
+"""`rackspan up`: starts a cluster."""
 
 from __future__ import annotations
 
@@ -17,26 +17,84 @@ from harness.spec import cluster_spec as specs
 from harness.spec import inventory
 from harness.spec.topology import plan
 
+_DEFAULTS = specs.parse({})
+_RACKS = ",".join(f"{rack}:{brokers}" for rack, brokers in _DEFAULTS.racks.items())
+
 
 def up(
-    file: Annotated[Path | None, typer.Option("--file", "-f", help="Spec as YAML; - reads standard input.")] = None,
-    racks: Annotated[str | None, typer.Option(help="Brokers per rack, as in a:2,b:2,c:2.")] = None,
-    name: Annotated[str | None, typer.Option(help="Name of the cluster.")] = None,
-    distribution: Annotated[str | None, typer.Option(help="rackspan, stock, or a folder.")] = None,
-    controllers: Annotated[int | None, typer.Option(help="Number of controllers.")] = None,
-    backend: Annotated[str | None, typer.Option(help=f"Where nodes run: {', '.join(BACKENDS)}.")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--file",
+            "-f",
+            metavar="FILE",
+            help="Cluster spec as YAML; - reads standard input. The options below override its keys.",
+            show_default="no file",
+        ),
+    ] = None,
+    racks: Annotated[
+        str | None, typer.Option(metavar="RACK:COUNT,...", help="Number of brokers in each rack.", show_default=_RACKS)
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name", "--cluster", "-c", metavar="NAME", help="Name of the cluster.", show_default=_DEFAULTS.name
+        ),
+    ] = None,
+    distribution: Annotated[
+        str | None,
+        typer.Option(
+            metavar="rackspan|stock|FOLDER",
+            help="Kafka distribution that the nodes run.",
+            show_default=_DEFAULTS.distribution,
+        ),
+    ] = None,
+    controllers: Annotated[
+        int | None,
+        typer.Option(metavar="COUNT", help="Number of controllers.", show_default=str(_DEFAULTS.controllers)),
+    ] = None,
+    backend: Annotated[
+        str | None,
+        typer.Option(metavar="|".join(BACKENDS), help="Where the nodes run.", show_default=_DEFAULTS.backend),
+    ] = None,
     hosts: Annotated[
-        Path | None, typer.Option("--inventory", help="Machines for the backend ssh, as YAML or ducktape's JSON.")
+        Path | None,
+        typer.Option(
+            "--inventory",
+            metavar="FILE",
+            help="Machines for the backend ssh, as YAML or as ducktape's JSON.",
+            show_default="no machines",
+        ),
     ] = None,
     link: Annotated[
-        list[str] | None, typer.Option("--link", help="Round-trip time between racks: default=2ms, a-c=20ms.")
+        list[str] | None,
+        typer.Option(
+            "--link",
+            metavar="RACK-RACK=RTT",
+            help="Round-trip time between two racks, as a-c=20ms; default=2ms is for all other pairs. May be repeated.",
+            show_default="no delay",
+        ),
     ] = None,
-    setting: Annotated[list[str] | None, typer.Option("--set", help="A broker setting, KEY=VALUE.")] = None,
-    wait: Annotated[float, typer.Option(help="Seconds to wait until it is ready.")] = READY_SECONDS,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the nodes it would have, start nothing.")] = False,
-    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of a spec.")] = False,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Setting of server.properties for all brokers. May be repeated.",
+            show_default="as the spec says",
+        ),
+    ] = None,
+    wait: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Time to wait until the cluster is ready.")
+    ] = READY_SECONDS,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the nodes that the cluster would have, and start nothing.")
+    ] = False,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON schema of the cluster spec, and start nothing.")
+    ] = False,
 ) -> None:
-    """Bring a cluster up and wait until it serves; by default 6 brokers in 3 racks and 3 controllers."""
+    """Start a cluster and wait until it is ready. Data that `down --keep-data` kept is used again."""
     if schema:
         out.print(specs.json_schema(), markup=False)
         return
@@ -60,7 +118,7 @@ def up(
     try:
         cluster = KafkaCluster.up(spec, seconds=wait, progress=progress)
     except AlreadyUp:
-        err.print(f"cluster {spec.name} exists already:")
+        err.print(f"cluster {spec.name!r} exists already:")
         status = KafkaCluster.open(spec.name).status()
         show(status)
         raise typer.Exit(Exit.OK if status.health == "healthy" else Exit.FAILED) from None
@@ -74,5 +132,5 @@ def up(
 def _pair(text: str, option: str, example: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise usage_error(f"cannot read {option} {text}", observed="no KEY=VALUE", do=f"as in {option} {example}")
+        raise usage_error(f"invalid {option} {text}", observed="no KEY=VALUE", do=f"write it as {option} {example}")
     return key.strip(), value.strip()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from harness.cli.options import ResultsOption
 from harness.cli.output import ConsoleProgress, err, out
 from harness.cli.system_packages import BUILD, install
 from harness.cli.test import results_folder
@@ -22,10 +22,13 @@ OUTAGE = "system_tests/rack_outage/rack_down_test.py"
 
 
 def verify_base(
-    bases: Annotated[list[str] | None, typer.Argument(help="Folders of kafka-patch/bases; without any: all.")] = None,
-    results: Annotated[Path | None, typer.Option(help="Folder for logs and reports of the outage.")] = None,
+    bases: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="BASE", help="Versions of Kafka in kafka-patch/bases.", show_default="all of them"),
+    ] = None,
+    results: ResultsOption = None,
 ) -> None:
-    """Build on other bases than the product's; there run upstream's PartitionTest and the outage of a rack."""
+    """Build on other versions of Kafka, and there run upstream's PartitionTest and the outage of a rack."""
     progress = ConsoleProgress()
     known = sorted(p.parent.name for p in (project_root() / "kafka-patch" / "bases").glob("*/upstream.toml"))
     for base in bases or []:

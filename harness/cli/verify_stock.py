@@ -1,4 +1,4 @@
-"""`rackspan verify-stock`: upstream's own tests on the official jars and on the patched ones."""
+"""`rackspan verify-stock`: runs upstream's own tests on the official jars and on the patched ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ROLES = ("test", "junit", "kerberos")
 
 
 class Tier(StrEnum):
-    """How much is run: minutes, or hours."""
+    """The extent of a verification: minutes, or hours."""
 
     QUICK = "quick"
     FULL = "full"
@@ -33,22 +33,49 @@ class Tier(StrEnum):
 
 def verify_stock(
     classes: Annotated[
-        list[str] | None, typer.Argument(help="Only these: PartitionTest, or a pattern of full names.")
+        list[str] | None,
+        typer.Argument(
+            metavar="CLASS",
+            help="Test classes, as PartitionTest, or patterns of full names, as 'kafka.cluster.*'.",
+            show_default="those of the tier",
+        ),
     ] = None,
     tier: Annotated[
-        Tier, typer.Option(help="quick: minutes; full: hours, continued where it was broken off.")
+        Tier,
+        typer.Option(
+            metavar="quick|full",
+            help="How many classes run: quick takes minutes, full takes hours and continues where it was interrupted.",
+        ),
     ] = Tier.QUICK,
-    patched: Annotated[str, typer.Option(help="rackspan, or the folder of a distribution.")] = "rackspan",
-    stock: Annotated[str, typer.Option(help="stock, or the folder of a distribution.")] = "stock",
-    fresh: Annotated[bool, typer.Option("--fresh", help="Run also what is known of these very jars.")] = False,
-    to: Annotated[Path | None, typer.Option("--out", help="Folder for upstream.md, upstream.json, junit.xml.")] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Batches of classes at a time, each with a JVM a variant.")] = 1,
+    patched: Annotated[str, typer.Option(metavar="rackspan|FOLDER", help="The patched distribution.")] = "rackspan",
+    stock: Annotated[str, typer.Option(metavar="stock|FOLDER", help="The distribution to compare it with.")] = "stock",
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Run also classes whose results on these jars are stored.")
+    ] = False,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FOLDER",
+            help="Folder for upstream.md, upstream.json and junit.xml.",
+            show_default="build/upstream",
+        ),
+    ] = None,
+    jobs: Annotated[
+        int,
+        typer.Option(min=1, metavar="COUNT", help="Batches of classes at a time, each with a JVM for each variant."),
+    ] = 1,
     carry: Annotated[
-        Path | None, typer.Option(help="An upstream.json of before: what was well on these very jars is not run again.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="An earlier upstream.json; classes that passed on these jars in it are not run again.",
+            show_default="no file",
+        ),
     ] = None,
     form: FormatOption = Format.TABLE,
 ) -> None:
-    """Run upstream's compiled tests on stock and on patched jars; one that only stock passes is an error."""
+    """Run upstream's compiled tests on stock and on patched jars; a test that only stock passes is an error."""
     progress = ConsoleProgress()
     install(BUILD, progress)
     build(progress)
@@ -62,9 +89,9 @@ def verify_stock(
         names = matching(names, classes)
         if not names:
             raise usage_error(
-                "there is no such test class",
+                "test class not found",
                 observed=f"nothing matches {' '.join(classes)} among {len(jars.tests)} classes",
-                do="name a class as PartitionTest, or a pattern as 'kafka.cluster.*'",
+                do="name a class, as PartitionTest, or a pattern as 'kafka.cluster.*'",
             )
     elif tier is Tier.QUICK:
         names = matching(names, chosen.quick)
@@ -84,12 +111,12 @@ def verify_stock(
             # Without any test it is a base of other classes.
             found = [Row.of(v) for v in verdicts if v.stock.tests or v.patched.tests or v.failure]
             result.classes = sorted([*result.classes, *found], key=lambda r: r.name)
-            result.write(to or store)  # so far: it may be broken off
+            result.write(to or store)  # after each batch: it may be interrupted
             for line in [line for row in found for line in (*row.errors, row.failure) if line]:
                 err.print(f"  {line}", markup=False)
     if not result.classes:
         raise RackspanError(
-            "no tests were found", observed=f"{', '.join(names[:5])} hold none", do="name classes that hold tests"
+            "no tests found", observed=f"{', '.join(names[:5])} have none", do="name classes that have tests"
         )
     result.write(to or store)
     if form is Format.TABLE:

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from harness.admin.topics import MIN_RACKS
 from harness.cli.keys import keys
+from harness.cli.node_cells import in_sync, role
 from harness.cli.output import out, table
 from harness.cluster import cluster_view
 from harness.cluster.kafka_cluster import KafkaCluster
@@ -33,23 +34,23 @@ class Snapshot:
 
 
 def interactive() -> bool:
-    """Whether somebody sits at both ends: a screen that can be drawn on, and keys."""
+    """True if standard output is a terminal that can be drawn on, and standard input one that has keys."""
     return out.is_terminal and not out.is_dumb_terminal and sys.stdin.isatty()
 
 
 def look(name: str) -> Snapshot:
-    """The cluster of that name now. Raises RackspanError if there is none any more."""
+    """Takes a snapshot of a cluster. Raises RackspanError if it is gone."""
     cluster = KafkaCluster.open(name)
     status = cluster.status()
     return Snapshot(status, _spans(cluster), active(cluster))
 
 
 def watch(name: str, every: float, until: Callable[[ClusterStatus], bool]) -> ClusterStatus:
-    """Shows the cluster until q or Ctrl-C is pressed, or `until` holds; returns what was observed last.
+    """Shows the cluster until q or Ctrl-C is pressed, or `until` holds; returns the last status.
 
     Raises RackspanError if the cluster is removed meanwhile.
     """
-    observed = look(name)  # here first: from here the thread inherits where clusters can be reached
+    observed = look(name)  # here first: the thread inherits the network that clusters are reached from
     answers: SimpleQueue[Snapshot | RackspanError] = SimpleQueue()
     stopped = threading.Event()
     threading.Thread(target=_looks, args=(name, every, answers, stopped), daemon=True).start()
@@ -66,14 +67,14 @@ def watch(name: str, every: float, until: Callable[[ClusterStatus], bool]) -> Cl
                 observed = answer
                 live.update(screen(observed), refresh=True)
     except KeyboardInterrupt:
-        pass  # the other way to leave
+        pass  # quits as q does
     finally:
         stopped.set()
     return observed.status
 
 
 def screen(observed: Snapshot) -> RenderableType:
-    """All that is shown."""
+    """The tables of a snapshot, one below the other."""
     now = observed.status
     health = _word(now.health, now.health == "healthy")
     head = Text.assemble(f"{now.name} ({now.distribution}) is ", health, f"   bootstrap {now.bootstrap}")
@@ -85,31 +86,29 @@ def screen(observed: Snapshot) -> RenderableType:
         table(("NODE", "RACK", "ROLE", "STATE", "LEADERS", "IN SYNC"), [_node(n) for n in now.nodes]),
     ]
     if observed.topics:
-        columns = ("TOPIC", "PARTITIONS", "WITHOUT LEADER", "RACKS IN SYNC", "ASKED", "PLACED IN")
+        columns = ("TOPIC", "PARTITIONS", "OFFLINE", "RACKS IN SYNC", "MIN.INSYNC.RACKS", "REPLICA RACKS")
         parts += [Text(), table(columns, [_topic(s) for s in observed.topics])]
     if observed.faults:
         parts += [Text(), table(("FAULT", "SINCE"), [(f.what, f.since) for f in observed.faults])]
-    return Group(*parts, Text(), Text("q ends", style="dim"))
+    return Group(*parts, Text(), Text("press q to quit", style="dim"))
 
 
 def racks(nodes: Sequence[NodeStatus]) -> list[tuple[object, ...]]:
-    """A row a rack: up, down (nothing of it serves) or partly; its leaders and its replicas in sync."""
+    """A row for each rack: up, down (none of its nodes runs) or degraded; its leaders and its replicas in sync."""
     rows: list[tuple[object, ...]] = []
     for rack in dict.fromkeys(n.rack for n in nodes):
         mine = [n for n in nodes if n.rack == rack]
         serving = sum(n.state == "running" for n in mine)
-        state = "up" if serving == len(mine) else "down" if not serving else "partly"
+        state = "up" if serving == len(mine) else "down" if not serving else "degraded"
         known = [n for n in mine if n.replicas is not None]
-        in_sync = f"{sum(n.in_sync or 0 for n in known)}/{sum(n.replicas or 0 for n in known)}" if known else None
+        synced = f"{sum(n.in_sync or 0 for n in known)}/{sum(n.replicas or 0 for n in known)}" if known else None
         leaders = sum(n.leaders or 0 for n in known) if known else None
-        rows.append((rack, _word(state, state == "up"), f"{serving} of {len(mine)}", leaders, in_sync))
+        rows.append((rack, _word(state, state == "up"), f"{serving} of {len(mine)}", leaders, synced))
     return rows
 
 
 def _node(n: NodeStatus) -> tuple[object, ...]:
-    in_sync = None if n.replicas is None else f"{n.in_sync}/{n.replicas}"
-    role = "controller (leader)" if n.leads_quorum else n.role
-    return n.node, n.rack, role, _word(n.state, n.state == "running"), n.leaders, in_sync
+    return n.node, n.rack, role(n), _word(n.state, n.state == "running"), n.leaders, in_sync(n)
 
 
 def _topic(s: Span) -> tuple[object, ...]:
@@ -131,7 +130,7 @@ def _spans(cluster: KafkaCluster) -> list[Span]:
 
 
 def _looks(name: str, every: float, answers: SimpleQueue[Snapshot | RackspanError], stopped: threading.Event) -> None:
-    """Looks again and again: an answer may take seconds, and keys must not wait for it."""
+    """Polls in a thread of its own: an answer may take seconds, and keys must not wait for it."""
     while not stopped.wait(every):
         try:
             answers.put(look(name))

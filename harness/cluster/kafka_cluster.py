@@ -105,9 +105,9 @@ class KafkaCluster:
         state = states.load(clusters_folder() / name) if re.fullmatch(NAME, name) else None
         if state is None:
             raise usage_error(
-                f"there is no cluster {name!r}",
+                f"cluster {name!r} not found",
                 observed=f"clusters: {', '.join(names()) or 'none'}",
-                do="bring one up with `rackspan up`",
+                do=f"start it with `rackspan up --name {name}`, or name another one",
             )
         return cls(clusters_folder() / name, state, progress)
 

@@ -110,7 +110,7 @@ def _into_a_document(folder: Path, run: str) -> None:
     document.write_text(f"{reported}<!-- report -->\n")
     done = rackspan("report", f"runs/{run}", "--into", str(document), home=folder)
     assert done.returncode == 2 and document.read_text() == f"{reported}<!-- report -->\n"
-    assert f"there is no one place for a report in {document}\n  observed: 2 times <!-- report -->" in done.stderr
+    assert f"{document} has no place for a report\n  observed: 2 times <!-- report -->" in done.stderr
     assert "do:       give it one line <!-- report --> and one line <!-- end --> below" in done.stderr
 
 

@@ -122,8 +122,8 @@ def test_what_the_command_breaks_it_lists_and_heals(cluster: KafkaCluster) -> No
     ]
     assert listed["links"] == [] and listed["active"][1]["since_ns"] > time.time_ns() - 600e9
     healed = rackspan("fault", "heal", home=home)
-    assert healed.returncode == 0 and "ended: c1 is failed" in healed.stderr, healed.stderr
-    assert healed.stdout == "no fault is in force\n"
+    assert healed.returncode == 0 and "healed: c1 is failed" in healed.stderr, healed.stderr
+    assert healed.stdout == "no active faults\n"
     assert [p.leader for p in partitions(cluster)] == [1, 2, 3] and replicas(cluster) == ASSIGNED
     assert Topics(cluster.bootstrap).own(TOPIC, "min.insync.replicas") == "2"
     assert settings.changed_setting(cluster, "", "message.max.bytes", 1).look()["value"] is None
@@ -173,7 +173,7 @@ def test_a_rolling_restart_takes_one_after_the_other(cluster: KafkaCluster) -> N
 def test_watching_on_a_terminal(cluster: KafkaCluster) -> None:
     """A rack is observed to go and to come back; q and Ctrl-C both leave the terminal as it was."""
     with Terminal("status", "--watch", "--every", "0.2", home=home_of(cluster)) as terminal:
-        terminal.wait_for(r"\bb +up +2 of 2\b", r"\bfaults +3 +- +3 +- +3\b", "q ends")
+        terminal.wait_for(r"\bb +up +2 of 2\b", r"\bfaults +3 +- +3 +- +3\b", "press q to quit")
         cluster.kill("rack:b")
         terminal.wait_for(r"\bb +down +0 of 2\b", "ctrl-2 is stopped", r"\bfaults +3 +- +2 +- +3\b")
         cluster.start("rack:b")
@@ -181,15 +181,15 @@ def test_watching_on_a_terminal(cluster: KafkaCluster) -> None:
         assert "stopped" not in terminal.shown
         assert terminal.end("q") == (Exit.OK if "is healthy" in terminal.left else Exit.FAILED)
     with Terminal("status", "--watch", home=home_of(cluster)) as terminal:
-        terminal.wait_for("q ends")
+        terminal.wait_for("press q to quit")
         assert terminal.end("\x03") == (Exit.OK if "is healthy" in terminal.left else Exit.FAILED)
 
 
 def test_what_cannot_be_broken_is_said(cluster: KafkaCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     home = home_of(cluster)
     assert rackspan("fault", "set", "x", home=home).stderr == (
-        "error: cannot read x as a setting\n  observed: no =\n"
-        "  do:       as in rackspan fault set min.insync.replicas=3\n"
+        "error: invalid setting x\n  observed: it is not KEY=VALUE\n"
+        "  do:       write it as in rackspan fault set min.insync.replicas=3\n"
     )
     with pytest.raises(RackspanError) as e:
         moved_leaders(cluster, "absent")

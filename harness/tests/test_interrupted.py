@@ -84,11 +84,11 @@ def test_what_a_killed_up_left_is_ended_by_down(home: Path) -> None:
     broken = rackspan("status", "lab", home=home)
     assert broken.returncode == 1 and "remove what is left of it with `rackspan down lab`" in broken.stderr
     down = rackspan("down", "--all", home=home)
-    assert (down.returncode, down.stderr) == (0, "lab: removed\n")
+    assert (down.returncode, down.stderr) == (0, "cluster 'lab' removed\n")
     assert processes(home, "lab") == 0
     assert list((home / "clusters").iterdir()) == []
     again = rackspan("down", home=home)
-    assert (again.returncode, again.stderr) == (0, "nothing left\n")
+    assert (again.returncode, again.stderr) == (0, "no cluster found: nothing to remove\n")
 
 
 def test_a_command_on_a_cluster_that_another_one_works_on_says_so(home: Path) -> None:

@@ -73,7 +73,7 @@ def test_a_second_up_says_that_it_exists_and_shows_it(cluster: KafkaCluster) -> 
     )
     shown = rackspan("up", "--name", "shared", home=home_of(cluster))
     assert shown.returncode == 0
-    assert "cluster shared exists already:" in shown.stderr and "is healthy" in shown.stdout
+    assert "cluster 'shared' exists already:" in shown.stderr and "is healthy" in shown.stdout
     assert [n.look()[0] for n in cluster.select("all")] == before
 
 
@@ -214,7 +214,7 @@ def test_a_node_that_fails_is_kept_with_its_error(home: Path) -> None:
     assert again.returncode == 1 and "exists already" in again.stderr and "a1 is failed" in again.stdout
     cluster = KafkaCluster.open("broken")
     down = rackspan("down", home=home)
-    assert (down.returncode, down.stderr) == (0, "broken: removed\n")
+    assert (down.returncode, down.stderr) == (0, "cluster 'broken' removed\n")
     assert_nothing_left(cluster)
 
 

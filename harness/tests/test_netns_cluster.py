@@ -173,7 +173,7 @@ def test_the_command_on_such_a_cluster(cluster: KafkaCluster) -> None:
     assert {"c1 is cut off from other racks", "a1 has 1gbit each way", "b1 has 10mbit each way"} <= active
     assert "a1 is slower" not in " ".join(active)
     healed = rackspan("fault", "heal", home=home)
-    assert healed.returncode == 0 and "ended: a to b is cut" in healed.stderr
+    assert healed.returncode == 0 and "healed: a to b is cut" in healed.stderr
     cluster.wait_ready(seconds=60)
 
 

@@ -77,10 +77,10 @@ def test_spans_are_those_of_the_partition_that_is_worst_off() -> None:
     assert not alone.enough and not t.enough and spans(now, {1: "a", 2: "b", 3: "c"}, {"t": 2})[1].enough
 
 
-def test_a_rack_is_up_or_down_or_partly() -> None:
+def test_a_rack_is_up_degraded_or_down() -> None:
     now = summary({"a1": ProcessState.GONE}, view({2: "b"}, Partition("t", 0, 2, (1, 2), (2,))))
     assert [[str(cell) for cell in row] for row in racks(now.nodes)] == [
-        ["a", "partly", "1 of 2", "0", "0/1"],
+        ["a", "degraded", "1 of 2", "0", "0/1"],
         ["b", "up", "1 of 1", "1", "1/1"],
     ]
     paused = summary({"b1": ProcessState.PAUSED}, None)

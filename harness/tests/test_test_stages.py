@@ -154,7 +154,7 @@ def _run(folder: Path, name: str, kind: str, campaign: str = "", state: str = "f
 
 
 def test_report_takes_the_newest_benchmark_with_all_its_parts(tmp_path: Path) -> None:
-    with pytest.raises(RackspanError, match="there is no run to report on"):
+    with pytest.raises(RackspanError, match="no run folder found"):
         report.newest(tmp_path)
     for name in ("20260101T000000Z-outage", "20260102T000000Z-outage", "20260101T000000Z-soak"):
         _run(tmp_path, name, "outage")
