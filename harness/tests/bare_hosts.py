@@ -37,8 +37,8 @@ class Hosts:
             data["hosts"] = inventory.load(Path(os.environ["INVENTORY"]))
         spec = parse(data | ({"links": links} if links else {}))
         self.folder = folder
-        there = load(folder)
-        self.block = there.block if there else claim_block(folder) if backend == "docker" else FIRST_BLOCK
+        existing = load(folder)
+        self.block = existing.block if existing else claim_block(folder) if backend == "docker" else FIRST_BLOCK
         self.plan: Plan = plan(spec, self.block)
         State(spec=spec, distribution="none", block=self.block, cluster_id="none").save(folder)
         self.backend: Backend = BACKENDS[backend].at(folder)
@@ -59,7 +59,7 @@ class Hosts:
         return host.start(command, pid_file=f"{host.root}/pid", output=f"{host.root}/out", env=env)
 
     def end(self) -> None:
-        """Ends everything."""
+        """Ends all processes and removes the network."""
         self.backend.take_down()
         end_processes(self.folder, LocalBackend())
         release_block(self.folder, self.block)
@@ -69,7 +69,7 @@ class Hosts:
 
 @contextmanager
 def hosts_of(backend: str, folder: Path, links: dict[str, Any] | None = None) -> Iterator[Hosts]:
-    """Hosts for the time of a `with` block."""
+    """Runs hosts for the time of a `with` block."""
     hosts = Hosts(backend, folder, links)
     try:
         hosts.backend.prepare()
@@ -80,7 +80,7 @@ def hosts_of(backend: str, folder: Path, links: dict[str, Any] | None = None) ->
 
 
 def main() -> None:
-    """Brings up, starts, reports, and dies."""
+    """Brings hosts up, starts processes, prints them, and kills itself."""
     name, folder = sys.argv[1], Path(sys.argv[2])
     hosts = Hosts(name, folder, {"default": "8ms"} if name == "netns" else None)
     hosts.backend.prepare()

@@ -1,4 +1,4 @@
-"""Running the `rackspan` command as a user does: as a program."""
+"""Runs the `rackspan` command as a user does: as a program."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def begin(*args: str, home: Path) -> subprocess.Popen[str]:
 
 
 def _terminal() -> None:
-    """As a terminal starts a command: a shell that starts one in the background switches SIGINT off in it."""
+    """Enables SIGINT, as a terminal does: a shell that starts a command in the background disables it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 

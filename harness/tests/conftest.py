@@ -16,7 +16,7 @@ from harness.network.netns_support import attempt
 from harness.spec.cluster_spec import ClusterSpec, parse
 from harness.tests import docker_engine as engines
 
-settings.register_profile("shared machine", deadline=None)  # an example may well be held up
+settings.register_profile("shared machine", deadline=None)  # other work may delay an example
 settings.load_profile("shared machine")
 
 
@@ -31,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A fresh state home; whatever a test leaves in it is ended."""
+    """A fresh state home; clusters that a test leaves in it are removed."""
     monkeypatch.setenv("RACKSPAN_HOME", str(tmp_path / "home"))
     yield tmp_path / "home"
     for name in clusters.remains():
@@ -51,7 +51,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
 def docker_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[engines.Engine]:
     """An engine of docker for all tests; skipped, with the reason, where there can be none."""
     if skip_reason := engines.skip_reason():
-        pytest.skip(f"there can be no docker engine: {skip_reason}")
+        pytest.skip(f"no docker engine can run here: {skip_reason}")
     with engines.engine(tmp_path_factory.mktemp("engine")) as found:
         yield found
 

@@ -1,4 +1,4 @@
-"""A docker engine for tests, in a network and with process ids of its own, which ends with the tests however they end.
+"""A docker engine for tests, in a network and with process ids of its own; it ends with the tests, even killed ones.
 
     python -m harness.tests.docker_engine COMMAND...
 
@@ -24,9 +24,9 @@ import docker.errors
 from harness.common.process_tree import children, end_with_parent
 from harness.common.wait import Pending, wait_for
 from harness.network import namespaces
-from harness.tests.ssh_machines import complete_root
+from harness.tests.ssh_machines import is_root
 
-# Its own rules for packets would need tables of its kernel's; without them it routes between its networks.
+# Packet filter rules would need modules of the kernel; without them the engine routes between its networks.
 ENGINE = (
     "ip link set lo up; exec dockerd --data-root {0}/data --exec-root {0}/exec -H unix://{0}/socket -p {0}/pid "
     "--iptables=false --ip-masq=false --bip 198.19.255.1/24 --cgroup-parent {1}"
@@ -35,14 +35,14 @@ ENGINE = (
 
 @dataclass(frozen=True)
 class Engine:
-    """`where` is what DOCKER_HOST must be, `pid` the engine's process."""
+    """An engine: `where` is the value of DOCKER_HOST, `pid` its process."""
 
     where: str
     pid: int
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """For the time of a block this thread is where the engine's networks are reached."""
+        """Moves this thread, for the time of a block, to where the engine's networks are reached."""
         here, there = (os.open(f"/proc/{p}/ns/net", os.O_RDONLY) for p in ("thread-self", self.pid))
         namespaces.setns(there, namespaces.CLONE_NEWNET)
         try:
@@ -55,8 +55,8 @@ class Engine:
 
 
 def skip_reason() -> str:
-    """Why this machine and user cannot have an engine for tests; "" if they can."""
-    if not complete_root():
+    """The reason why this machine and user cannot run an engine for tests; "" if they can."""
+    if not is_root():
         return "dockerd needs root"
     missing = [name for name in ("dockerd", "docker", "containerd", "ip") if shutil.which(name) is None]
     return f"no {', '.join(missing)}: install docker.io" if missing else ""
@@ -82,7 +82,7 @@ def engine(folder: Path) -> Iterator[Engine]:
         wait_for("the engine to answer", lambda: _answers(where, process, folder), 60, do=f"read {folder / 'log'}")
         pid = children(process.pid)[0]
         yield Engine(where, pid)
-        os.kill(pid, signal.SIGTERM)  # in order, so that it takes away what it mounted
+        os.kill(pid, signal.SIGTERM)  # a clean shutdown, which unmounts its file systems
         process.wait(30)
     finally:
         process.kill()
@@ -106,7 +106,7 @@ def _answers(where: str, process: subprocess.Popen[bytes], folder: Path) -> bool
 
 
 def main() -> int:
-    """Runs the command; its exit code."""
+    """Runs the command and returns its exit code."""
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rackspan-engine-"))
         found = stack.enter_context(engine(Path(folder)))

@@ -45,21 +45,21 @@ MaxStartups 200
 MaxSessions 200
 """
 
-# Nothing that the driver wrote may be found there by chance: neither what was built, nor what nodes keep.
+# Files of the driver must not be visible by chance: neither its build, nor the data of nodes.
 START = """mount -t tmpfs tmpfs /var/tmp && mount -t tmpfs tmpfs {build} && mount -t tmpfs tmpfs /run && mkdir /run/sshd
 mkdir -p /tmp/hsperfdata_root && mount -t tmpfs tmpfs /tmp/hsperfdata_root
 [ ! -e /root/.bashrc ] || mount --bind /dev/null /root/.bashrc
 exec {sshd} -D -e -f {folder}/config"""
 
 
-def complete_root() -> bool:
-    """Whether this user is root, and not just called so in a user namespace."""
+def is_root() -> bool:
+    """True for root, but not for root of a user namespace only."""
     return os.geteuid() == 0 and namespaces.capable() and Path("/proc/self/uid_map").read_text().split()[2] != "1"
 
 
 def skip_reason() -> str:
-    """Why this machine and user cannot have such machines; "" if they can."""
-    if not complete_root():
+    """The reason why this machine and user cannot run such machines; "" if they can."""
+    if not is_root():
         return "sshd needs root"
     if shutil.which("ssh") is None or not Path(SSHD).exists():
         return f"no ssh or no {SSHD}: install openssh-server"
@@ -68,7 +68,7 @@ def skip_reason() -> str:
 
 @contextmanager
 def machines(folder: Path, racks: dict[str, int] | None = None, controllers: int = 1) -> Iterator[Path]:
-    """Machines for the time of a `with` block, which is spent where they can be reached; gives their inventory."""
+    """Runs machines for the time of a `with` block, whose thread reaches them; yields their inventory."""
     spec = parse({"name": "machines", "backend": "netns", "racks": racks or RACKS, "controllers": controllers})
     State(spec=spec, distribution="none", block=0, cluster_id="none").save(folder)
     network = NetnsBackend(folder)
@@ -87,7 +87,7 @@ def machines(folder: Path, racks: dict[str, int] | None = None, controllers: int
 
 
 def _start(network: NetnsBackend, node: Node, cluster: Path) -> dict[str, str]:
-    """Starts a machine's sshd, which ends with the network; gives its entry of the inventory."""
+    """Starts a machine's sshd, which ends with the network; returns its entry of the inventory."""
     folder = cluster / node.name
     folder.mkdir()
     _keygen(folder / "host")
@@ -109,7 +109,7 @@ def _keygen(file: Path) -> None:
 
 
 def main() -> int:
-    """Runs the command; its exit code."""
+    """Runs the command and returns its exit code."""
     with tempfile.TemporaryDirectory(prefix="rackspan-machines-") as folder, machines(Path(folder)) as inventory:
         return subprocess.run(sys.argv[1:], env={**os.environ, "INVENTORY": str(inventory)}).returncode
 

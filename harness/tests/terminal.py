@@ -1,4 +1,4 @@
-"""The `rackspan` command on a terminal of its own: what is on its screen, and keys pressed."""
+"""The `rackspan` command on a terminal of its own: its screen, and keys pressed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ROWS, _COLUMNS = 50, 160
 _HOME = "\x1b[H"  # each picture begins at the upper left
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _CURSOR_SHOWN, _CURSOR_HIDDEN = "\x1b[?25h", "\x1b[?25l"
-_LEFT = "\x1b[?1049l"  # the other screen is left, and what was there before is there again
+_LEFT = "\x1b[?1049l"  # the alternate screen is left: the text from before is shown again
 
 
 class Terminal:
@@ -82,7 +82,7 @@ class Terminal:
 
     @property
     def left(self) -> str:
-        """What stands on the terminal after the command's end."""
+        """The text on the terminal after the end of the command."""
         return _ESCAPES.sub("", self._text.rpartition(_LEFT)[2])
 
     def _read(self) -> None:

@@ -1,4 +1,4 @@
-"""What every backend must do, on real processes: commands, files, signals, and an end that leaves nothing."""
+"""Duties of every backend, on real processes: commands, files, signals, cuts, and a clean end."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ while (my $c = $s->accept) { print $c "well met\n"; close $c }"""
 def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     name: str = request.param
     if name == "netns" and (skip_reason := attempt().skip_reason):
-        pytest.skip(f"this machine cannot have networks: {skip_reason}")
+        pytest.skip(f"no networks can be made here: {skip_reason}")
     with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
         if name == "ssh":
             if skip_reason := ssh_machines.skip_reason():
-                pytest.skip(f"there are no machines to enter: {skip_reason}")
+                pytest.skip(f"no machines can run here: {skip_reason}")
             place = tmp_path_factory.mktemp("machines") / "machines"
             found = stack.enter_context(ssh_machines.machines(place, {"a": 2, "b": 1, "c": 1}))
             patch.setenv("INVENTORY", str(found))
@@ -62,7 +62,7 @@ def hosts(backend: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ho
         yield found
 
 
-def test_commands_run_and_say_how_they_ended(hosts: Hosts) -> None:
+def test_a_command_returns_its_exit_code_and_output(hosts: Hosts) -> None:
     done = hosts.host("a1").shell("echo one; echo two >&2; exit 3")
     assert (done.code, done.out, done.err) == (3, "one\n", "two\n")
     with pytest.raises(RackspanError, match="a command on b1 did not end"):
@@ -71,7 +71,7 @@ def test_commands_run_and_say_how_they_ended(hosts: Hosts) -> None:
     assert (inside.returncode, inside.stdout) == (0, "it's me\n")
 
 
-def test_files_go_both_ways(hosts: Hosts, tmp_path: Path) -> None:
+def test_files_are_fetched_sent_and_removed(hosts: Hosts, tmp_path: Path) -> None:
     host = hosts.host("a1")
     host.write(f"{host.root}/folder/a", "text\n")
     assert (host.read(f"{host.root}/folder/a"), host.read(f"{host.root}/none")) == ("text\n", "")
@@ -119,7 +119,7 @@ def test_hosts_and_the_driver_reach_each_other(hosts: Hosts) -> None:
     hosts.host("b1").signal(process, SIGKILL)
 
 
-def test_a_cut_lets_nothing_pass_until_it_is_healed(hosts: Hosts) -> None:
+def test_a_cut_drops_all_packets_until_it_is_healed(hosts: Hosts) -> None:
     if Capability.CUT not in hosts.backend.capabilities:
         pytest.skip(f"the backend {hosts.backend.name} has no cuts")
     address = hosts.plan.node("b1").address
@@ -128,7 +128,7 @@ def test_a_cut_lets_nothing_pass_until_it_is_healed(hosts: Hosts) -> None:
     listener = hosts.start("b1", *inside, listen, address)
 
     def met(*names: str) -> dict[str, bool]:
-        """Who is answered by b1."""
+        """Connects to b1 from each of these hosts; True where it answers."""
         script = f"timeout 3 {shlex.join([*inside, talk, address])}"
         with ThreadPoolExecutor() as pool:
             found = pool.map(lambda name: hosts.host(name).shell(script).out.strip() == "well met", names)
@@ -144,7 +144,7 @@ def test_a_cut_lets_nothing_pass_until_it_is_healed(hosts: Hosts) -> None:
     assert met("a1", "a2", "c1") == {"a1": False, "a2": False, "c1": True}
     links.heal_cut("a", "b")
     answered("a1", "a2")
-    links.cut("b", "a", one_way=True)  # what it answers does not come back
+    links.cut("b", "a", one_way=True)  # its answers are dropped
     assert met("a1", "c1") == {"a1": False, "c1": True}
     links.heal()
     answered("a1")
@@ -161,7 +161,7 @@ def test_a_cut_lets_nothing_pass_until_it_is_healed(hosts: Hosts) -> None:
     hosts.host("b1").signal(listener, SIGKILL)
 
 
-def test_what_a_backend_lacks_is_said(hosts: Hosts) -> None:
+def test_a_missing_capability_is_an_environment_error(hosts: Hosts) -> None:
     able = hosts.backend.capabilities
     acts: dict[Capability, Callable[[], object]] = {
         Capability.CUT: lambda: hosts.links.cut("a"),
@@ -187,23 +187,23 @@ def left(folder: Path) -> list[int]:
 
 
 def killed(backend: str, folder: Path, python: list[str]) -> dict[str, Any]:
-    """What hosts reported whose harness was killed with -9."""
+    """Starts hosts and kills their harness (kill -9); returns what it had printed."""
     command = [*python, "-m", "harness.tests.bare_hosts", backend, str(folder)]
     done = subprocess.run(command, cwd=project_root(), capture_output=True, text=True, timeout=120)
     assert done.returncode == -SIGKILL, done.stderr
-    reported: dict[str, Any] = json.loads(done.stdout)
-    return reported
+    printed: dict[str, Any] = json.loads(done.stdout)
+    return printed
 
 
-def test_nothing_is_left_after_the_harness_was_killed(backend: str, tmp_path: Path) -> None:
+def test_a_killed_harness_leaves_no_process(backend: str, tmp_path: Path) -> None:
     folder = tmp_path / "crashed"
     try:
-        reported = killed(backend, folder, [sys.executable])
-        assert len(reported["pids"]) == 5
+        printed = killed(backend, folder, [sys.executable])
+        assert len(printed["pids"]) == 5
         if backend != "netns":
             wait_for("two processes a host", lambda: len(left(folder)) == 10 or Pending(str(left(folder))), 20)
-        else:  # everything ends by itself
+        else:  # all processes end by themselves
             wait_for("all to be gone", lambda: left(folder) == [] or Pending(str(left(folder))), 20)
-    finally:  # what the next harness does with what it finds
+    finally:  # as the next harness does with leftovers
         Hosts(backend, folder).end()
     assert left(folder) == []

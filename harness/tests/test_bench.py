@@ -1,4 +1,4 @@
-"""The benchmark as a user runs it: a small workload on a real cluster, through to the page."""
+"""The benchmark as a user runs it: a small workload on a real cluster, through to the report."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ COUNTED = {
     "stalls": {"nodes": ["b1", "c1"], "seconds": 0.2, "every": 0.3},
     "ramp": {"rates": [100, 300], "answered": 0.01, "times": 1e6},
 }
-# More than anybody can do, of producers that wait for room: nothing is refused, the brokers are merely at their end.
+# A rate beyond any capacity, by producers that wait for room in their buffer: no record is refused.
 FULL = {
     **COUNTED,
     "name": "full",
@@ -54,7 +54,7 @@ FULL = {
 
 
 @pytest.mark.cluster
-def test_a_small_run_ends_in_a_page_that_claims_nothing(tmp_path: Path) -> None:
+def test_a_small_run_ends_in_a_report_without_verdicts(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(SMALL))
     file = tmp_path / "both.yaml"
     nowhere = [{**mode, "distribution": "/nowhere"} for mode in SMALL["modes"]]
@@ -63,7 +63,7 @@ def test_a_small_run_ends_in_a_page_that_claims_nothing(tmp_path: Path) -> None:
     file.write_text(yaml.safe_dump({"name": "both", "parts": parts}))
     done = rackspan("bench", str(file), "--seed", "3", "--out", str(tmp_path / "out"), home=tmp_path, seconds=500)
     assert done.returncode == 1, done.stderr
-    assert "not measured: small: " in done.stderr and "/nowhere" in done.stderr, "what fails stops no other part"
+    assert "not measured: small: " in done.stderr and "/nowhere" in done.stderr, "a part that fails stops no other one"
     assert done.stdout.strip() == str(tmp_path / "out/report.html")
     assert "not enough runs" in done.stderr and "meets the goal" not in done.stderr
     run, other, full = json.loads((tmp_path / "out/report.json").read_text())["runs"]
@@ -83,39 +83,35 @@ def test_a_small_run_ends_in_a_page_that_claims_nothing(tmp_path: Path) -> None:
     assert len(silent) == 2 and min(silent) > 1, "acks=all waits for the paused follower"
     ideal = {m["role"]: m for m in bench["oracle"]["modes"]}
     for mode in ideal.values():
-        assert mode["matched"] == mode["records"] > 200, "the brokers' logs report of every record"
+        assert mode["matched"] == mode["records"] > 200, "the logs of the brokers have every record"
     manifest = run_folder.read_manifest(Path("runs") / run["run_id"])
     assert manifest["state"] == "finished"
-    reported = manifest["spec"]["campaign"]
-    assert (reported["name"], reported["part"], reported["parts"]) == ("both", 2, 4) and reported["id"].endswith(
-        "Z-both"
-    )
+    place = manifest["spec"]["campaign"]
+    assert (place["name"], place["part"], place["parts"]) == ("both", 2, 4) and place["id"].endswith("Z-both")
     _counted(other)
     _at_full_speed(full)
     _into_a_document(tmp_path, run["run_id"])
 
 
 def _into_a_document(folder: Path, run: str) -> None:
-    """What stood between the two lines gives way to the tables; all else stays."""
+    """The tables replace the text between the two lines; the rest of the document stays."""
     document = folder / "page.md"
     document.write_text("# Title\n\n<!-- report -->\nstale\n<!-- end -->\n\nlast\n")
     done = rackspan("report", f"runs/{run}", "--out", str(folder / "again"), "--into", str(document), home=folder)
     assert done.returncode == 0, done.stderr
-    reported = document.read_text()
-    assert reported.startswith("# Title\n\n<!-- report -->\n- **bench-small: ") and f"\n### {run}\n" in reported
-    assert reported.endswith("\n<!-- end -->\n\nlast\n")
-    assert (
-        "acks=min.insync.replicas | " in reported and "seed 3, rackspan-kafka" in reported and "stale" not in reported
-    )
-    document.write_text(f"{reported}<!-- report -->\n")
+    written = document.read_text()
+    assert written.startswith("# Title\n\n<!-- report -->\n- **bench-small: ") and f"\n### {run}\n" in written
+    assert written.endswith("\n<!-- end -->\n\nlast\n")
+    assert "acks=min.insync.replicas | " in written and "seed 3, rackspan-kafka" in written and "stale" not in written
+    document.write_text(f"{written}<!-- report -->\n")
     done = rackspan("report", f"runs/{run}", "--into", str(document), home=folder)
-    assert done.returncode == 2 and document.read_text() == f"{reported}<!-- report -->\n"
+    assert done.returncode == 2 and document.read_text() == f"{written}<!-- report -->\n"
     assert f"{document} has no place for a report\n  observed: 2 times <!-- report -->" in done.stderr
-    assert "do:       give it one line <!-- report --> and one line <!-- end --> below" in done.stderr
+    assert "do:       write one line <!-- report --> into it, and one line <!-- end --> below" in done.stderr
 
 
 def _counted(run: dict[str, Any]) -> None:
-    """Nothing of single records is kept, and nothing is missing for it."""
+    """Histograms stand in for records: none of these is kept, and the report lacks nothing."""
     folder = Path("runs") / run["run_id"]
     assert not list((folder / "acks").iterdir()) and len(list((folder / "histograms").iterdir())) == 2
     bench = run["bench"]
@@ -140,7 +136,7 @@ def _at_full_speed(run: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "reported"),
+    ("arguments", "code", "error"),
     [
         (["quite"], 2, "there is no workload 'quite'"),
         (["unequal-racks", "--backend", "local"], 4, "local has none\n  do:       run it with --backend netns"),
@@ -148,9 +144,9 @@ def _at_full_speed(run: dict[str, Any]) -> None:
         (["quiet", "--rounds", "0"], 2, "greater than or equal to 1"),
     ],
 )
-def test_what_cannot_run_is_refused_before_anything_starts(
-    tmp_path: Path, arguments: list[str], code: int, reported: str
+def test_an_impossible_benchmark_is_refused_before_a_cluster_starts(
+    tmp_path: Path, arguments: list[str], code: int, error: str
 ) -> None:
     done = rackspan("bench", *arguments, home=tmp_path)
-    assert done.returncode == code and reported in done.stderr
+    assert done.returncode == code and error in done.stderr
     assert not (tmp_path / "clusters").exists()

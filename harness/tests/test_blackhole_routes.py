@@ -1,4 +1,4 @@
-"""Cuts as routes: which host may not send where. What the routes do is tested on the backends."""
+"""Cuts as routes: which host must not send where. test_backends.py tests the effect of the routes."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def test_a_node_is_cut_off_from_other_racks_or_from_everything() -> None:
     }
 
 
-def test_nodes_of_one_machine_are_not_cut_from_themselves() -> None:
+def test_a_cut_adds_no_route_between_nodes_of_one_machine() -> None:
     shared = {name: ["9"] for name in ADDRESSES}
     assert set(
         map(tuple, blackhole_routes.isolated(ALL.model_copy(update={"cuts": [("a", "b")]}), PLAN, shared).values())
     ) == {()}
 
 
-def test_a_host_that_does_not_let_us_is_named() -> None:
+def test_a_host_without_the_right_to_change_routes_is_named() -> None:
     def run(name: str, script: str) -> Output:
         done = subprocess.run(["bash", "-n", "-c", script], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""Building through Gradle: what a person is reported when it does not work."""
+"""Builds through Gradle: the output, and the errors."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ needs_gradle = pytest.mark.skipif(shutil.which("gradle") is None, reason="no gra
 
 
 @needs_gradle
-def test_a_failed_task_shows_what_gradle_said() -> None:
+def test_a_failed_task_shows_the_output_of_gradle() -> None:
     with pytest.raises(RackspanError, match="gradle noSuchTask failed") as e:
         gradle(["noSuchTask"], "nothing", Progress())
     assert "Task 'noSuchTask' not found in root project 'rackspan'" in e.value.observed
 
 
 @needs_gradle
-def test_what_a_task_prints_is_returned() -> None:
+def test_the_output_of_a_task_is_returned() -> None:
     assert "min-insync-racks.patch\tseed 002" in gradle(["listPatches"], "list", Progress())
 
 
-def test_without_gradle_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_gradle_the_error_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RackspanError, match="cannot build") as e:
         gradle(["dist"], "nothing", Progress())

@@ -1,4 +1,4 @@
-"""Campaign files: which workloads they run, what a part may change, what is refused."""
+"""Campaign files: the workloads that they run, the changes of a part, and invalid files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def made(folder: Path, *parts: dict[str, Any], **more: Any) -> str:
 
 
 @pytest.mark.parametrize("name", workload.shipped())
-def test_what_is_shipped_is_valid_by_name_and_by_path_and_carries_a_verdict(name: str) -> None:
+def test_shipped_campaigns_are_valid_and_have_rounds_for_a_verdict(name: str) -> None:
     found = campaign.load(name)
     assert found.name == name and found == campaign.load(str(project_root() / "campaigns" / f"{name}.yaml"))
     for part in found.parts:
@@ -32,7 +32,7 @@ def test_what_is_shipped_is_valid_by_name_and_by_path_and_carries_a_verdict(name
             assert part.blocks.rounds >= 6 or found.parts.count(part) >= 6, "rounds, or trials"
 
 
-def test_near_and_far_racks_a_hanging_follower_and_a_lost_rack_in_one_campaign() -> None:
+def test_near_far_has_near_and_far_racks_a_paused_follower_and_a_killed_rack() -> None:
     parts = {part.name: part for part in campaign.load("near-far").parts if isinstance(part, Workload)}
     assert parts["end-to-end"].consume
     assert parts["racks-2ms"].rtt_ms() == {"b": 2, "c": 2}
@@ -44,8 +44,8 @@ def test_near_and_far_racks_a_hanging_follower_and_a_lost_rack_in_one_campaign()
     assert {part.cluster.backend for part in parts.values()} == {"netns"}
 
 
-def test_every_kind_of_campaign_is_there() -> None:
-    """Equal racks, unequal ones, a follower that hangs, a lost rack, stalls, an outage, the knee, all levels."""
+def test_every_kind_of_campaign_is_shipped() -> None:
+    """Equal racks, unequal ones, a paused follower, a killed rack, stalls, an outage, the knee, all levels."""
     assert set(workload.shipped()) >= {"quiet", "near-far", "paused-follower", "rack-killed", "independent-stalls"}
     outage, killed = campaign.load("rack-outage").parts
     assert isinstance(outage, Outage) and isinstance(killed, Workload) and killed.leaders_fail
@@ -75,17 +75,17 @@ def test_a_part_may_be_run_several_times(tmp_path: Path) -> None:
         campaign.load(made(tmp_path, {"workload": "mine.yaml", "times": 0}))
 
 
-def test_near_and_far_racks_take_less_than_an_hour() -> None:
+def test_near_far_takes_less_than_an_hour() -> None:
     seconds = 0.0
     for part in campaign.load("near-far").parts:
         assert isinstance(part, Workload)
         fault = 0.0 if part.fault is None else part.blocks.settle + part.fault.seconds + part.fault.recover + 5
-        block = part.blocks.settle + part.blocks.seconds + 0.6 + fault  # and what steering it takes
-        seconds += 35 + part.blocks.warmup + part.blocks.rounds * len(part.modes) * block  # and bringing a cluster up
+        block = part.blocks.settle + part.blocks.seconds + 0.6 + fault  # and the time to control it
+        seconds += 35 + part.blocks.warmup + part.blocks.rounds * len(part.modes) * block  # and the start of a cluster
     assert 20 * 60 < seconds < 60 * 60
 
 
-def test_a_part_changes_what_it_names_and_nothing_else(tmp_path: Path) -> None:
+def test_a_part_changes_only_the_keys_that_it_names(tmp_path: Path) -> None:
     change = {"load": {"rate": 7}, "topic": {"settings": {"x.y": 1}}, "fault": None}
     (part,) = campaign.load(made(tmp_path, {"workload": "mine.yaml", "change": change})).parts
     assert isinstance(part, Workload)
@@ -99,7 +99,7 @@ def test_modes_of_a_part_are_chosen_by_name() -> None:
     assert [m.name for m in killed.modes] == ["minisr", "all"]
 
 
-def test_lengths_and_backend_go_to_every_part(tmp_path: Path) -> None:
+def test_lengths_and_backend_apply_to_every_part(tmp_path: Path) -> None:
     found = campaign.load(made(tmp_path, {"workload": "quiet"}, {"workload": "mine.yaml"}))
     short = found.changed(rounds=2, seconds=3, warmup=1).on("netns")
     for part in short.parts:
@@ -111,7 +111,7 @@ def test_lengths_and_backend_go_to_every_part(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "reported"),
+    ("part", "reason"),
     [
         ({"workload": "quite"}, "no workload 'quite'; did you mean 'quiet'?"),
         ({"workload": "quite.yaml"}, "No such file"),
@@ -125,11 +125,11 @@ def test_lengths_and_backend_go_to_every_part(tmp_path: Path) -> None:
         ({"workload": "near-far"}, "near-far.yaml is a campaign itself"),
     ],
 )
-def test_refusals_say_what_is_wrong(tmp_path: Path, part: dict[str, Any], reported: str) -> None:
+def test_an_invalid_part_is_refused_with_the_reason(tmp_path: Path, part: dict[str, Any], reason: str) -> None:
     file = made(tmp_path, part)
     with pytest.raises(RackspanError) as caught:
         campaign.load(file)
-    assert caught.value.code == 2 and reported in str(caught.value)
+    assert caught.value.code == 2 and reason in str(caught.value)
 
 
 def test_a_campaign_needs_a_part(tmp_path: Path) -> None:

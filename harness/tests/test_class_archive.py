@@ -1,4 +1,4 @@
-"""The class archive: what an interrupted making left is ended, and a cluster does without where it cannot be made."""
+"""The class archive: leftovers of an interrupted build of it, and a cluster without it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(class_archive, "project_root", lambda: tmp_path)
 
 
-def test_what_an_interrupted_making_left_is_ended(tmp_path: Path) -> None:
+def test_processes_of_an_interrupted_build_of_the_archive_are_ended(tmp_path: Path) -> None:
     folder = tmp_path / "build" / "cds" / "stock-1.making"
     host = LocalHost("x", "127.0.0.1", str(folder))
     process = host.start(["sleep", "60"], pid_file=f"{folder}/pid", output=f"{folder}/out", env={MARKER: str(folder)})
@@ -39,7 +39,7 @@ class Notes(Progress):
         self.notes.append(text)
 
 
-def test_nodes_start_without_an_archive_that_cannot_be_made(tmp_path: Path) -> None:
+def test_nodes_start_without_the_archive_if_it_cannot_be_made(tmp_path: Path) -> None:
     home = tmp_path / "stock-kafka"
     (home / "bin").mkdir(parents=True)
     tool = home / "bin" / "kafka-storage.sh"

@@ -1,4 +1,4 @@
-"""The command without a cluster: what it prints where, and its exit codes."""
+"""The command without a cluster: output, errors and exit codes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from harness.backends.local import LocalHost
+from harness.cli.app import app
 from harness.cli.logs import Tail, selected
 from harness.common.errors import Exit, RackspanError
 from harness.common.paths import project_root
@@ -19,7 +21,7 @@ from harness.distribution.locate import find
 from harness.tests.commands import PROGRAM, environment, rackspan
 
 
-def test_no_cluster(home: Path) -> None:
+def test_without_a_cluster_the_error_says_how_to_start_one(home: Path) -> None:
     ran = rackspan("status", home=home)
     assert ran.returncode == Exit.USAGE and ran.stdout == ""
     assert ran.stderr == (
@@ -58,7 +60,7 @@ def test_version_is_that_of_the_project_and_of_its_base(home: Path) -> None:
     assert re.search(rf'^version = "{version}"', (project_root() / "kafka-patch/upstream.toml").read_text(), re.M)
 
 
-def test_output_that_nobody_takes_ends_in_one_error_or_none(home: Path) -> None:
+def test_a_full_disk_and_a_closed_pipe_end_the_output_without_a_traceback(home: Path) -> None:
     def written_to(file: int) -> tuple[int, str]:
         command = [*PROGRAM, "ls", "-o", "json"]
         done = subprocess.run(command, stdout=file, stderr=subprocess.PIPE, text=True, env=environment(home))
@@ -116,13 +118,13 @@ def test_a_missing_distribution_is_named_with_how_to_build_it(home: Path, tmp_pa
     assert not (home / "clusters" / "rackspan").exists()
 
 
-def test_a_base_that_is_none_is_a_usage_error(home: Path) -> None:
+def test_an_unknown_base_is_a_usage_error(home: Path) -> None:
     ran = rackspan("verify-base", "1.2.3", home=home)
     assert ran.returncode == Exit.USAGE and ran.stdout == ""
     assert ran.stderr == "error: there is no base 1.2.3\n  observed: known: 4.2.1\n  do:       name one of them\n"
 
 
-def test_the_newest_build_is_taken(tmp_path: Path) -> None:
+def test_the_newest_build_is_found(tmp_path: Path) -> None:
     for number in (9, 10):
         home = tmp_path / f"rackspan-kafka_2.13-4.3.1-{number}"
         (home / "bin").mkdir(parents=True)
@@ -132,7 +134,7 @@ def test_the_newest_build_is_taken(tmp_path: Path) -> None:
     assert find("rackspan", built=tmp_path).version == "rackspan-kafka_2.13-4.3.1-10"
 
 
-def test_doctor(home: Path) -> None:
+def test_doctor_passes_where_clusters_run(home: Path) -> None:
     ran = rackspan("doctor", "-o", "json", home=home)
     assert ran.returncode == 0
     checks = {c["name"]: c for c in json.loads(ran.stdout)}
@@ -140,15 +142,16 @@ def test_doctor(home: Path) -> None:
     assert checks["memory"]["observed"].endswith("MB available")
 
 
-def test_doctor_without_java(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_doctor_exits_with_4_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """In this process: a process of its own would find another JDK of the machine."""
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    ran = rackspan("doctor", home=home)
-    assert ran.returncode == Exit.ENVIRONMENT
+    ran = CliRunner().invoke(app, ["doctor"])
+    assert ran.exit_code == Exit.ENVIRONMENT
     row = next(line for line in ran.stdout.splitlines() if line.startswith("java"))
     assert "missing" in row and "No such file or directory" in row and row.split()[-1] == "everything"
 
 
-def test_doctor_without_docker(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_needs_no_docker(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.77.250.250:1")
     ran = rackspan("doctor", "-o", "json", home=home)
     assert ran.returncode == 0, "nothing needs an engine yet"
@@ -156,11 +159,11 @@ def test_doctor_without_docker(home: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert not engine["ok"] and "127.77.250.250" in engine["observed"]
 
 
-def test_schema_is_json(home: Path) -> None:
+def test_the_schema_of_a_spec_is_json(home: Path) -> None:
     assert json.loads(rackspan("up", "--schema", home=home).stdout)["title"] == "ClusterSpec"
 
 
-def test_log_lines_since_and_grep() -> None:
+def test_log_lines_are_selected_by_time_and_pattern() -> None:
     lines = [
         "[2026-01-01 10:00:00,000] INFO old",
         "  its trace",
@@ -172,7 +175,7 @@ def test_log_lines_since_and_grep() -> None:
     assert list(selected(lines, None, re.compile("trace"))) == [lines[1], lines[3]]
 
 
-def test_following_a_file_gives_complete_lines_once(tmp_path: Path) -> None:
+def test_following_a_file_yields_each_complete_line_once(tmp_path: Path) -> None:
     file = tmp_path / "log"
     tail = Tail(LocalHost("a1", "127.77.1.1", str(tmp_path)), str(file))
     assert tail.lines() == []

@@ -1,4 +1,4 @@
-"""Backend docker on an engine of our own: images, networks, an outage, and what is said of what will not do."""
+"""Backend docker on an engine that the tests start: images, networks, an outage, and errors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def hosts(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hos
         yield found
 
 
-def test_an_image_is_made_once_a_build(engine: Any, home: Path) -> None:
+def test_an_image_is_made_once_for_each_build(engine: Any, home: Path) -> None:
     tag = container_image.tag_of(find("rackspan"))
     for _ in range(2):
         done = rackspan("image", home=home)
@@ -53,7 +53,7 @@ def test_an_image_is_made_once_a_build(engine: Any, home: Path) -> None:
     assert ran.decode().startswith("4.3.1"), ran
 
 
-def test_the_dockerfile_gives_such_an_image_too(engine: Any) -> None:
+def test_the_dockerfile_makes_an_equal_image(engine: Any) -> None:
     """On our own image here, since no registry can be requested."""
     kafka = find("rackspan")
     base = container_image.make(engine, kafka, Progress())
@@ -65,7 +65,7 @@ def test_the_dockerfile_gives_such_an_image_too(engine: Any) -> None:
     assert ran.decode().startswith("4.3.1"), ran
 
 
-def test_racks_are_networks_and_every_host_has_a_foot_in_each(engine: Any, hosts: Hosts) -> None:
+def test_each_rack_is_a_network_that_every_host_is_attached_to(engine: Any, hosts: Hosts) -> None:
     found = {c.name.rpartition("-docker-")[2]: c for c in engine.containers.list()}
     assert set(found) == {"a1", "a2", "b1", "c1", "ctrl-1"}
     for node in hosts.plan.nodes:
@@ -90,7 +90,7 @@ def test_a_container_that_ended_is_named_and_started_again(engine: Any, hosts: H
     assert hosts.backend.is_up() and host.read(f"{host.root}/kept") == "text"
 
 
-def test_two_clusters_are_side_by_side(engine: Any, hosts: Hosts, tmp_path: Path) -> None:
+def test_two_clusters_have_networks_of_their_own(engine: Any, hosts: Hosts, tmp_path: Path) -> None:
     with hosts_of("docker", tmp_path / "other") as other:
         assert other.plan.node("a1").address != hosts.plan.node("a1").address
         assert other.host("a1").run(["hostname"]) == "a1\n"
@@ -106,7 +106,7 @@ def test_addresses_that_are_taken_are_named(engine: Any, hosts: Hosts, tmp_path:
     DockerBackend.at(tmp_path / "taken").take_down()
 
 
-def test_without_an_engine_there_is_no_such_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_engine_the_backend_docker_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none")
     with pytest.raises(RackspanError) as e:
         DockerBackend.at(tmp_path).prepare()
@@ -120,8 +120,8 @@ def test_too_many_racks_are_refused() -> None:
         parse({"backend": "docker", "racks": {f"r{chr(97 + n)}": 1 for n in range(11)}})
 
 
-def test_an_outage_on_containers(engine: Any, tmp_path: Path) -> None:
-    """A test of the outage plan, unchanged."""
+def test_a_rack_outage_on_containers(engine: Any, tmp_path: Path) -> None:
+    """Runs a test of the outage plan, unchanged."""
     command = [sys.executable, "-m", "harness.ducktape_support.session", "--results", str(tmp_path / "results")]
     command += ["--attempts", "2", "--global", "backend=docker", "system_tests/rack_outage/thresholds_test.py"]
     env = {**os.environ, "RACKSPAN_HOME": str(tmp_path / "home")}
@@ -131,7 +131,7 @@ def test_an_outage_on_containers(engine: Any, tmp_path: Path) -> None:
     assert engine.networks.list(names=["rackspan-test-"]) == []
 
 
-def test_three_racks_to_try(engine: Any) -> None:
+def test_compose_file_starts_three_racks(engine: Any) -> None:
     """compose.yaml, as its first lines say: with a rack gone a topic that requires three is listed."""
     compose = next((c for c in (["docker", "compose"], ["docker-compose"]) if works([*c, "version"])), None)
     if compose is None:
@@ -160,5 +160,5 @@ def test_three_racks_to_try(engine: Any) -> None:
 
 
 def works(command: list[str]) -> bool:
-    """Whether a command can be run and says that all is well."""
+    """True if a command can be run and succeeds."""
     return shutil.which(command[0]) is not None and subprocess.run(command, capture_output=True).returncode == 0

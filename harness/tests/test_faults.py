@@ -1,4 +1,4 @@
-"""Faults on a real cluster that all tests here share: each is observed to hold, and to be healed."""
+"""Faults on a real cluster that all tests here share: each takes effect, and is healed."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def replicas(cluster: KafkaCluster) -> list[tuple[int, ...]]:
 ASSIGNED = [(1, 2, 3), (2, 3, 1), (3, 1, 2)]
 
 
-def test_roles_are_looked_up_when_the_fault_comes(cluster: KafkaCluster) -> None:
+def test_roles_are_resolved_when_the_fault_begins(cluster: KafkaCluster) -> None:
     record = Record()
     before = leader(cluster)
     with nodes_down(cluster, f"leader:{TOPIC}-0", how="pause", events=record) as names:
         ids = [cluster.node(n).node.id for n in names]
-        assert ids in ([before], [leader(cluster)]), "a machine that stalls may have made another one lead"
+        assert ids in ([before], [leader(cluster)]), "on a busy machine another one may lead by now"
         assert cluster.node_states(names) == {names[0]: "paused"}
     data = {"nodes": names, "ids": ids, "requested": [f"leader:{TOPIC}-0"], "how": "pause"}
     assert [(e[1], e[2], e[3]) for e in record.events] == [
@@ -102,13 +102,13 @@ def test_replicas_leave_a_rack_and_come_back(cluster: KafkaCluster) -> None:
     ]
 
 
-def test_what_the_command_breaks_it_lists_and_heals(cluster: KafkaCluster) -> None:
-    """Each verb is a process of its own: what it is to put back it finds in the cluster's folder."""
+def test_faults_of_the_command_are_listed_and_healed(cluster: KafkaCluster) -> None:
+    """Each verb is a process of its own: it finds the state to restore in the folder of the cluster."""
     home = home_of(cluster)
     moved = rackspan("fault", "move-leaders", TOPIC, "b1", home=home)
     assert moved.returncode == 0, moved.stderr
     assert [p.leader for p in partitions(cluster)] == [2, 2, 2]
-    fault.change_setting("min.insync.replicas=3", TOPIC, "shared")  # these here: a start is the longest part of each
+    fault.change_setting("min.insync.replicas=3", TOPIC, "shared")  # in this process: a start takes longest
     fault.change_setting("message.max.bytes=1000000", "", "shared")
     assert Topics(cluster.bootstrap).own(TOPIC, "min.insync.replicas") == "3"
     ended = rackspan("fault", "disk-full", "c1", home=home)
@@ -140,7 +140,8 @@ def test_a_full_disk_ends_a_broker_and_another_one_leads(cluster: KafkaCluster) 
         with pytest.raises(RackspanError) as e:
             fill(cluster.select(names))
         assert str(e.value) == (
-            f"cannot fill the disk of {name}\n  observed: it is not running\n  do:       start it with `rackspan start {name}`"  # noqa: E501
+            f"cannot fill the disk of {name}\n  observed: it is not running\n"
+            f"  do:       start it with `rackspan start {name}`"
         )
     assert cluster.node(name).look()[1] is ProcessState.RUNNING
     cluster.wait_in_sync()
@@ -152,7 +153,7 @@ def test_a_full_disk_ends_a_broker_and_another_one_leads(cluster: KafkaCluster) 
     ]
 
 
-def test_a_rolling_restart_takes_one_after_the_other(cluster: KafkaCluster) -> None:
+def test_a_rolling_restart_restarts_one_node_at_a_time(cluster: KafkaCluster) -> None:
     before = {n.name: n.look()[0] for n in cluster.select("all")}
     record = Record()
     assert rolling_restart(cluster, ["a1", "c1"], how="kill", events=record) == ["a1", "c1"]
@@ -170,8 +171,8 @@ def test_a_rolling_restart_takes_one_after_the_other(cluster: KafkaCluster) -> N
     assert cluster.node("b1").look()[0] != before["b1"]
 
 
-def test_watching_on_a_terminal(cluster: KafkaCluster) -> None:
-    """A rack is observed to go and to come back; q and Ctrl-C both leave the terminal as it was."""
+def test_watching_on_a_terminal_shows_changes_until_q(cluster: KafkaCluster) -> None:
+    """The screen shows a rack that goes down and comes up; q and Ctrl-C both restore the terminal."""
     with Terminal("status", "--watch", "--every", "0.2", home=home_of(cluster)) as terminal:
         terminal.wait_for(r"\bb +up +2 of 2\b", r"\bfaults +3 +- +3 +- +3\b", "press q to quit")
         cluster.kill("rack:b")
@@ -185,7 +186,7 @@ def test_watching_on_a_terminal(cluster: KafkaCluster) -> None:
         assert terminal.end("\x03") == (Exit.OK if "is healthy" in terminal.left else Exit.FAILED)
 
 
-def test_what_cannot_be_broken_is_said(cluster: KafkaCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_impossible_faults_are_refused_with_reasons(cluster: KafkaCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     home = home_of(cluster)
     assert rackspan("fault", "set", "x", home=home).stderr == (
         "error: invalid setting x\n  observed: it is not KEY=VALUE\n"
@@ -221,7 +222,7 @@ def test_what_cannot_be_broken_is_said(cluster: KafkaCluster, monkeypatch: pytes
     assert e.value.observed == "InvalidReplicationAssignmentError"
 
 
-def test_places_without_a_rack() -> None:
+def test_replacement_replicas_avoid_the_rack() -> None:
     two = plan(parse({"racks": "a:2,b:2,c:1"})).brokers
     assert led_by([1, 2, 3], 3) == [3, 1, 2]
     assert without([1, 3, 5], "b", two) == [1, 2, 5]

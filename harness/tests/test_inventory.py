@@ -1,4 +1,4 @@
-"""Inventories of machines: what is read, what is refused in which words, and which node gets which machine."""
+"""Inventories of machines: valid and invalid ones, and the assignment of nodes to machines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def keys(tmp_path: Path) -> Path:
     return tmp_path / "keys" / "racks"
 
 
-def test_hosts_have_what_is_common_and_what_is_their_own(keys: Path, tmp_path: Path) -> None:
+def test_a_machine_has_common_and_own_keys(keys: Path, tmp_path: Path) -> None:
     file = tmp_path / "vms.yaml"
     file.write_text(YAML)
     key = str(keys)
@@ -48,7 +48,7 @@ def test_hosts_have_what_is_common_and_what_is_their_own(keys: Path, tmp_path: P
     ]
 
 
-def test_an_inventory_of_ducktape(keys: Path, tmp_path: Path) -> None:
+def test_an_inventory_may_be_that_of_ducktape(keys: Path, tmp_path: Path) -> None:
     ssh = {"host": "w1", "hostname": "192.0.2.1", "user": "vagrant", "port": 2201, "identityfile": str(keys)}
     nodes = [
         {"externally_routable_ip": "198.51.100.1", "node_type": "a", "ssh_config": ssh | {"password": None}},
@@ -81,7 +81,7 @@ def test_an_inventory_of_ducktape(keys: Path, tmp_path: Path) -> None:
         ("nodes: [{ssh_config: {hostname: h}}]", "FILE", "nodes.0.node_type: Field required"),
     ],
 )
-def test_what_is_wrong_is_said(text: str, what: str, observed: str, tmp_path: Path) -> None:
+def test_an_invalid_inventory_is_refused_with_the_reason(text: str, what: str, observed: str, tmp_path: Path) -> None:
     file = tmp_path / "vms.yaml"
     file.write_text(text)
     with pytest.raises(RackspanError) as e:
@@ -90,7 +90,7 @@ def test_what_is_wrong_is_said(text: str, what: str, observed: str, tmp_path: Pa
     assert observed in e.value.observed and e.value.code is Exit.USAGE
 
 
-def test_a_key_must_be_there(tmp_path: Path) -> None:
+def test_a_missing_ssh_key_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "vms.yaml"
     file.write_text(YAML)
     with pytest.raises(RackspanError) as e:
@@ -105,7 +105,7 @@ def hosts(**racks: int) -> list[dict[str, Any]]:
     return [{"address": f"{rack}{n}.example", "rack": rack} for rack, count in racks.items() for n in range(count)]
 
 
-def test_a_broker_has_a_machine_to_itself_and_controllers_share_at_need() -> None:
+def test_a_broker_has_a_machine_to_itself_and_controllers_share_if_needed() -> None:
     spec = parse({"backend": "ssh", "racks": "a:1,b:1", "controllers": 3, "hosts": hosts(a=2, b=1, x=1)})
     assert {n.name: (n.address, n.port, n.metrics_port) for n in plan(spec).nodes} == {
         "a1": ("a0.example", 9092, 9404),
@@ -135,7 +135,7 @@ def test_a_broker_has_a_machine_to_itself_and_controllers_share_at_need() -> Non
         ),
     ],
 )
-def test_hosts_that_do_not_fit_are_refused(data: dict[str, object], observed: str) -> None:
+def test_hosts_that_do_not_fit_the_spec_are_refused(data: dict[str, object], observed: str) -> None:
     with pytest.raises(RackspanError) as e:
         parse(data)
     assert observed in e.value.observed and e.value.code is Exit.USAGE

@@ -1,4 +1,4 @@
-"""A real cluster: nodes and racks taken away and brought back, as the processes and the protocol report it."""
+"""A real cluster: nodes and racks go down and come up again, as processes and the protocol report it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_running_node_keeps_its_distribution(cluster: KafkaCluster) -> None:
     assert not KafkaCluster.open(cluster.name).state.spec.nodes
 
 
-def test_a_second_up_says_that_it_exists_and_shows_it(cluster: KafkaCluster) -> None:
+def test_up_of_an_existing_cluster_shows_its_status(cluster: KafkaCluster) -> None:
     before = [n.look()[0] for n in cluster.select("all")]
     with pytest.raises(AlreadyUp) as e:
         KafkaCluster.up(cluster.state.spec)
@@ -77,7 +77,7 @@ def test_a_second_up_says_that_it_exists_and_shows_it(cluster: KafkaCluster) -> 
     assert [n.look()[0] for n in cluster.select("all")] == before
 
 
-def test_a_killed_rack_is_missed_and_comes_back_in_sync(cluster: KafkaCluster) -> None:
+def test_replicas_of_a_killed_rack_leave_the_isr_and_rejoin_it(cluster: KafkaCluster) -> None:
     create_topic(cluster, "killed")
     cluster.kill("rack:a")
     assert [n.look()[1] for n in cluster.select("rack:a")] == [ProcessState.GONE] * 2
@@ -95,7 +95,7 @@ def test_a_killed_rack_is_missed_and_comes_back_in_sync(cluster: KafkaCluster) -
     assert cluster.status().health == "healthy"
 
 
-def test_a_paused_broker_is_fenced_and_one_that_goes_on_is_back(cluster: KafkaCluster) -> None:
+def test_a_paused_broker_is_fenced_and_unfenced_when_resumed(cluster: KafkaCluster) -> None:
     cluster.pause("b1")
     assert cluster.node_states(["b1"]) == {"b1": "paused"}
     wait_for("broker 2 to be fenced", lambda: 2 not in cluster.view().racks, 15)
@@ -109,7 +109,7 @@ def test_a_paused_broker_is_fenced_and_one_that_goes_on_is_back(cluster: KafkaCl
     assert cluster.node_states(["b1"]) == {"b1": "running"}
 
 
-def test_a_stopped_broker_has_shut_down_in_order(cluster: KafkaCluster) -> None:
+def test_a_stopped_broker_has_shut_down_cleanly(cluster: KafkaCluster) -> None:
     cluster.stop("c1")
     node = cluster.node("c1")
     assert Path(node.data_dir, ".kafka_cleanshutdown").exists()
@@ -149,7 +149,7 @@ def test_rack_down_heals_on_entry_and_on_exit_and_is_recorded(cluster: KafkaClus
     assert cluster.node_states(["b1", "ctrl-2"]) == {"b1": "running", "ctrl-2": "running"}
 
 
-def test_the_command_on_a_running_cluster(cluster: KafkaCluster) -> None:
+def test_verbs_of_the_command_on_a_running_cluster(cluster: KafkaCluster) -> None:
     home = home_of(cluster)
     listed = rackspan("ls", "-o", "json", home=home)
     assert [(c["name"], c["health"], c["running"]) for c in json.loads(listed.stdout)] == [("shared", "healthy", 6)]
@@ -173,7 +173,7 @@ def test_the_command_on_a_running_cluster(cluster: KafkaCluster) -> None:
     )
 
 
-def test_two_clusters_side_by_side(cluster: KafkaCluster) -> None:
+def test_two_clusters_run_at_a_time(cluster: KafkaCluster) -> None:
     home = home_of(cluster)
     with KafkaCluster.running(small("beside")) as other:
         assert not {n.address for n in other.plan.nodes} & {n.address for n in cluster.plan.nodes}
@@ -218,7 +218,7 @@ def test_a_node_that_fails_is_kept_with_its_error(home: Path) -> None:
     assert_nothing_left(cluster)
 
 
-def test_kept_data_is_there_after_the_next_up(home: Path) -> None:
+def test_the_next_up_uses_kept_data(home: Path) -> None:
     spec = small("kept")
     cluster = KafkaCluster.up(spec)
     node = cluster.node("a1")

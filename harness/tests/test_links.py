@@ -1,4 +1,4 @@
-"""Links between racks as values: what is read, what is refused, and the packet filter that comes of it."""
+"""Links between racks as values: units, pairs, invalid links, and the packet filter that follows from them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def link(rtt: str) -> Link:
     return Link(rtt=rtt)  # type: ignore[call-arg]
 
 
-def test_times_and_shares_carry_units() -> None:
+def test_durations_and_percentages_have_units() -> None:
     assert (milliseconds("2ms"), milliseconds("500us"), milliseconds("1.5s")) == (2, 0.5, 1500)
     assert (share("0.5%"), share("100%")) == (0.005, 1)
     for read, text in (
@@ -34,7 +34,7 @@ def test_times_and_shares_carry_units() -> None:
             read(text)
 
 
-def test_half_of_the_round_trip_each_way() -> None:
+def test_each_way_takes_half_of_the_round_trip() -> None:
     assert Link(rtt="3ms", jitter="1ms", loss="2%").one_way() == (1_500_000, 500_000, 0.02)
 
 
@@ -110,7 +110,7 @@ def test_the_filter_drops_exactly_the_cuts_and_queues_exactly_the_delays(
     assert queued == {p for p in permutations(RACKS, 2) if milliseconds(state.link(*p).rtt) > 0}
 
 
-def test_bad_links_in_a_spec_are_named() -> None:
+def test_invalid_links_in_a_spec_are_named() -> None:
     with pytest.raises(RackspanError) as e:
         parse({"racks": "a:1,b:1", "backend": "netns", "links": {"a-b": {"rrt": "2ms"}}})
     assert "links.a-b: no key 'rrt'; did you mean 'rtt'?" in e.value.observed

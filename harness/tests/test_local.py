@@ -65,7 +65,7 @@ def test_a_process_that_ended_but_was_not_reaped_is_gone(host: LocalHost) -> Non
         child.wait()
 
 
-def test_a_command_that_does_not_exist_is_said_to_be_so(host: LocalHost) -> None:
+def test_a_missing_command_is_named(host: LocalHost) -> None:
     process = start(host, "no-such-command")
     wait_for("it to end", lambda: host.state(process) is ProcessState.GONE, 5)
     assert "no-such-command" in host.read(f"{host.root}/out")
@@ -81,13 +81,13 @@ class BlinkingBackend(LocalBackend):
         return super().leftovers(marker) if self.looks > 1 else []
 
 
-def test_a_process_that_one_look_misses_is_ended(host: LocalHost) -> None:
+def test_a_process_that_the_first_scan_misses_is_ended(host: LocalHost) -> None:
     process = start(host, "sleep", "60")
     end_processes(Path(host.root), BlinkingBackend())
     assert host.state(process) is ProcessState.GONE
 
 
-def test_marked_processes_are_ended_complete(host: LocalHost) -> None:
+def test_all_marked_processes_are_ended(host: LocalHost) -> None:
     start(host, "sh", "-c", "sleep 61 & sleep 62")
     wait_for("both children", lambda: len(LocalBackend().leftovers(host.root)) == 3, 5)
     other = LocalHost("x2", "127.0.0.1", host.root + "-other")
@@ -98,19 +98,19 @@ def test_marked_processes_are_ended_complete(host: LocalHost) -> None:
     end_processes(Path(other.root), LocalBackend())
 
 
-def test_failing_commands_say_their_last_words(host: LocalHost) -> None:
+def test_the_error_of_a_failed_command_has_its_last_lines(host: LocalHost) -> None:
     with pytest.raises(RackspanError) as e:
         host.run(["sh", "-c", "echo one; echo two >&2; exit 3"])
     assert e.value.what == "`sh -c 'echo one; echo two >&2; exit 3'` failed on x1"
     assert e.value.observed == "exit code 3: two"
 
 
-def test_commands_that_hang_are_ended(host: LocalHost) -> None:
+def test_a_command_that_does_not_end_is_killed(host: LocalHost) -> None:
     with pytest.raises(RackspanError, match="a command on x1 did not end"):
         host.shell("sleep 60", seconds=0.2)
 
 
-def test_files(host: LocalHost, tmp_path: Path) -> None:
+def test_files_are_written_read_fetched_and_removed(host: LocalHost, tmp_path: Path) -> None:
     host.write(f"{host.root}/folder/a", "text\n")
     assert host.read(f"{host.root}/folder/a") == "text\n" and host.read(f"{host.root}/none") == ""
     host.fetch(f"{host.root}/folder", str(tmp_path / "copy"))

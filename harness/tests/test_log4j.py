@@ -1,4 +1,4 @@
-"""The configuration of extra logging, as data; that a broker writes the lines is shown by the benchmark's test."""
+"""The configuration of extra logging, as data; the test of the benchmark reads the lines of a broker."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.cluster.log4j import debug_config, option
 from harness.distribution.locate import Distribution
 
 
-def test_debug_lines_go_to_their_own_file_and_the_rest_where_it_went() -> None:
+def test_debug_lines_go_to_a_file_of_their_own() -> None:
     made = yaml.safe_load(debug_config(["kafka.cluster.Partition"], "/x/debug.log"))["Configuration"]
     assert made["Appenders"]["File"]["fileName"] == "/x/debug.log"
     assert made["Appenders"]["File"]["PatternLayout"]["pattern"].startswith("%N ")
@@ -23,6 +23,6 @@ def test_debug_lines_go_to_their_own_file_and_the_rest_where_it_went() -> None:
     ]
 
 
-def test_the_distributions_own_configuration_comes_first() -> None:
+def test_the_configuration_of_the_distribution_comes_first() -> None:
     text = option(Distribution(Path("/d")), "/n/extra.yaml")
     assert text == "-Dlog4j2.configurationFile=/d/config/log4j2.yaml,/n/extra.yaml"

@@ -1,4 +1,4 @@
-"""Backend netns: delays as requested, changed and cut while hosts run, and what the machine must allow."""
+"""Backend netns: delays as requested, changed and cut while hosts run, and the rights that it needs."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def healed(hosts: Hosts) -> Iterator[None]:
 
 
 def reaches(hosts: Hosts, source: str, target: str, seconds: int = 20) -> bool:
-    """Whether a connection is answered: it is refused by the host itself, since nobody listens."""
+    """True if the host answers a connection: it refuses it, since no process listens."""
     address = hosts.plan.node(target).address
     done = hosts.host(source).shell(f"timeout {seconds} bash -c 'exec 3<>/dev/tcp/{address}/9'")
     return "refused" in done.err
 
 
 def silent(hosts: Hosts, source: str, target: str) -> bool:
-    """Whether nothing comes back for a second: 30 times the longest delay."""
+    """True if no answer comes for a second: 30 times the longest delay."""
     return not reaches(hosts, source, target, seconds=1)
 
 
@@ -55,7 +55,7 @@ def test_delays_are_as_requested(hosts: Hosts) -> None:
     assert all(s.off <= TOLERANCE and s.p90_ms is not None and s.samples == 25 for s in observed.values())
 
 
-def test_hosts_of_one_rack_and_the_driver_are_near(hosts: Hosts) -> None:
+def test_hosts_of_one_rack_and_the_driver_have_no_delay(hosts: Hosts) -> None:
     probe = ["-I", "-S", str(project_root() / "harness" / "network" / "rtt_probe.py")]
     near = hosts.host("a1").run([sys.executable, *probe, hosts.plan.node("a2").address, "15", "0.001"])
     hosts.backend.enter()
@@ -84,7 +84,7 @@ def test_a_delay_that_cannot_be_held_is_refused(hosts: Hosts) -> None:
     assert "a-b no answer (requested 6 ms)" in e.value.observed
 
 
-def test_a_cut_rack_is_cut_from_all_others_and_comes_back(hosts: Hosts) -> None:
+def test_a_rack_is_cut_off_from_all_others_and_healed(hosts: Hosts) -> None:
     hosts.links.cut("a")
     assert silent(hosts, "a1", "b1") and silent(hosts, "c1", "a2")
     assert reaches(hosts, "a1", "a2") and reaches(hosts, "b1", "c1")
@@ -107,14 +107,14 @@ def test_a_pair_and_one_direction_are_cut(hosts: Hosts) -> None:
     assert reaches(hosts, "a1", "b1")
 
 
-def test_a_host_is_off_the_network_and_back(hosts: Hosts) -> None:
+def test_a_host_is_disconnected_and_connected_again(hosts: Hosts) -> None:
     hosts.links.disconnect("a2")
     assert silent(hosts, "a1", "a2") and reaches(hosts, "a1", "b1")
     hosts.links.connect("a2")
     wait_for("a2 to be back", lambda: reaches(hosts, "a1", "a2"), 20)
 
 
-def test_what_does_not_exist_cannot_be_cut(hosts: Hosts) -> None:
+def test_unknown_racks_and_nodes_are_refused(hosts: Hosts) -> None:
     wrong: list[Callable[[], None]] = [
         lambda: hosts.links.cut("z"),
         lambda: hosts.links.set_delay("a", "z", "1ms"),
@@ -129,7 +129,7 @@ def test_what_does_not_exist_cannot_be_cut(hosts: Hosts) -> None:
 
 
 def test_an_ordinary_user_gets_the_same(hosts: Hosts, tmp_path: Path) -> None:
-    """As nobody, without any right: delays measured, and nothing left after a kill -9."""
+    """Runs as the user nobody, without any right: delays are measured, and a kill -9 leaves no process."""
     if not can_become(NOBODY):
         pytest.skip("this is an ordinary user: all tests here show it")
     python = readable_python(tmp_path)
@@ -139,14 +139,14 @@ def test_an_ordinary_user_gets_the_same(hosts: Hosts, tmp_path: Path) -> None:
             folder.chmod(0o755)
     shared.mkdir()
     os.chown(shared, NOBODY, NOBODY)
-    reported = killed("netns", shared / "crashed", [*as_nobody(), *python])
-    assert [(s["racks"], s["requested_ms"]) for s in reported["observed"]] == [("a-b", 8), ("a-c", 8), ("b-c", 8)]
-    assert all(abs(s["p50_ms"] - 8) <= 0.8 for s in reported["observed"]), reported
+    printed = killed("netns", shared / "crashed", [*as_nobody(), *python])
+    assert [(s["racks"], s["requested_ms"]) for s in printed["observed"]] == [("a-b", 8), ("a-c", 8), ("b-c", 8)]
+    assert all(abs(s["p50_ms"] - 8) <= 0.8 for s in printed["observed"]), printed
     wait_for("all to be gone", lambda: left(shared / "crashed") == [] or Pending(str(left(shared / "crashed"))), 10)
 
 
-def test_what_the_machine_forbids_is_said(tmp_path: Path) -> None:
-    """Where no user namespace may be made, bringing hosts up fails with exit code 4 and says why."""
+def test_missing_rights_are_an_environment_error(tmp_path: Path) -> None:
+    """Bringing hosts up fails with exit code 4 and the reason where no user namespace can be made."""
     if not can_become(NOBODY):
         pytest.skip("only root can take rights away")
     script = (
@@ -165,22 +165,22 @@ def test_what_the_machine_forbids_is_said(tmp_path: Path) -> None:
 
 
 def can_become(uid: int) -> bool:
-    """Whether this is root, and not a user who is root in a user namespace of his own only."""
+    """True for root, but not for root of a user namespace only."""
     known = [[int(n) for n in line.split()] for line in Path("/proc/self/uid_map").read_text().splitlines()]
     return os.geteuid() == 0 and any(first <= uid < first + count for first, _, count in known)
 
 
 def as_nobody() -> list[str]:
-    """A command's beginning; `env` so that the rights are gone when the command itself is looked up."""
+    """The beginning of a command line; `env` looks the command up when the rights are dropped already."""
     return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all", "env"]
 
 
 def readable_python(folder: Path) -> list[str]:
-    """This Python with its packages, or the system's with the same packages, as nobody can run it."""
+    """A Python with its packages that the user nobody can run: this one, or that of the system."""
     if subprocess.run([*as_nobody(), sys.executable, "-c", "import pyroute2"], capture_output=True).returncode == 0:
         return [sys.executable]
     packages = next(p for p in sys.path if p.endswith("site-packages"))
     system = f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}"
     if shutil.which(system) is None:
-        pytest.skip(f"nobody cannot read {sys.executable}, and there is no {system}")
+        pytest.skip(f"the user nobody cannot read {sys.executable}, and there is no {system}")
     return ["env", f"PYTHONPATH={packages}", "PYTHONDONTWRITEBYTECODE=1", system]

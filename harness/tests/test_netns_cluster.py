@@ -1,4 +1,4 @@
-"""A real cluster on the backend netns: racks cut off and back, as Kafka and the command see it."""
+"""A real cluster on the backend netns: racks are cut off and healed, as Kafka and the command report it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_cut_rack_leaves_the_isr_though_its_broker_runs(cluster: KafkaCluster)
     ]
 
 
-def test_faults_undo_only_what_they_did(cluster: KafkaCluster) -> None:
+def test_a_fault_heals_only_its_own_change(cluster: KafkaCluster) -> None:
     with delay(cluster, "a", "b", "30ms"), cut(cluster, "b", "c", one_way=True), disconnected(cluster, "c1"):
         state = cluster.links.state
         assert (state.link("a", "b").rtt, state.cuts, state.disconnected) == ("30ms", [("b", "c")], ["c1"])
@@ -87,7 +87,7 @@ def test_faults_undo_only_what_they_did(cluster: KafkaCluster) -> None:
     assert (state.link("a", "b").rtt, state.cuts, state.disconnected) == ("4ms", [], [])
 
 
-def test_hosts_are_cut_off_one_by_one_and_slowed(cluster: KafkaCluster) -> None:
+def test_hosts_are_isolated_one_by_one_and_slowed(cluster: KafkaCluster) -> None:
     """The driver reaches a host that is cut off, and waits for a slow one."""
     c1 = cluster.node("c1").node
     record = Record()
@@ -123,7 +123,7 @@ c, _ = socket.create_server((sys.argv[1], 7000)).accept()
 c.sendall(b"x" * len(c.makefile("rb").read()))"""
 
 
-def test_a_host_has_less_bandwidth(cluster: KafkaCluster) -> None:
+def test_the_bandwidth_of_a_host_is_limited(cluster: KafkaCluster) -> None:
     """Half a megabyte there and back takes two seconds each way; a busy machine can only make that longer."""
     node = cluster.node("c1")
     files = {"pid_file": f"{node.host.root}/echo.pid", "output": f"{node.host.root}/echo.out"}
@@ -145,7 +145,7 @@ def test_a_host_has_less_bandwidth(cluster: KafkaCluster) -> None:
     assert cluster.links.faults() == []
 
 
-def test_the_command_on_such_a_cluster(cluster: KafkaCluster) -> None:
+def test_verbs_of_the_command_on_racks_with_links(cluster: KafkaCluster) -> None:
     home = home_of(cluster)
     ran = rackspan("exec", "b1", "--", "sh", "-c", "echo $ADDRESS; ls /sys/class/net | wc -l; exit 7", home=home)
     assert (ran.returncode, ran.stdout.split()[0]) == (7, "198.18.2.1:9092")
@@ -186,8 +186,8 @@ def test_nodes_are_paused_and_killed_on_their_hosts(cluster: KafkaCluster) -> No
     assert "Kafka Server started" in rackspan("logs", "b1", "--grep", "started", home=home_of(cluster)).stdout
 
 
-def test_a_cluster_whose_delay_daemon_died_is_started_again(cluster: KafkaCluster) -> None:
-    """All nodes end with the delay daemon; their data is there, and `start` makes the network anew."""
+def test_a_cluster_whose_delay_daemon_died_can_be_started_again(cluster: KafkaCluster) -> None:
+    """All nodes end with the delay daemon; their data stays, and `start` makes a new network."""
     daemon = json.loads((cluster.folder / KEEPER).read_text())["pid"]
     os.kill(daemon, SIGKILL)
     nodes = [n.name for n in cluster.select("all")]
@@ -200,7 +200,7 @@ def test_a_cluster_whose_delay_daemon_died_is_started_again(cluster: KafkaCluste
     assert "apart" in {p.topic for p in cluster.view().partitions}
 
 
-def test_links_need_a_backend_that_has_them(home: Path) -> None:
+def test_delays_need_a_backend_with_delays(home: Path) -> None:
     done = rackspan("up", "--racks", "a:1,b:1", "--link", "a-b=2ms", home=home)
     assert done.returncode == 2
     assert "observed: links: the backend local cannot delay; give `backend: netns`" in done.stderr

@@ -1,4 +1,4 @@
-"""What the scenarios plan: placement of replicas, and how busy the machine was."""
+"""Plans of the outage scenario: the placement of replicas, and the use of processors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness.spec.replica_assignment import assignment
 from harness.spec.topology import plan
 
 
-def test_outage_replicas_stay_in_their_racks_and_every_broker_of_them_leads() -> None:
+def test_replicas_of_an_outage_stay_in_their_racks_and_every_broker_leads() -> None:
     nodes = plan(ClusterSpec()).brokers  # type: ignore[call-arg]
     racks = {n.id: n.rack for n in nodes}
     placed = assignment([n for n in nodes if n.rack in outage.RACKS])
@@ -20,7 +20,7 @@ def test_outage_replicas_stay_in_their_racks_and_every_broker_of_them_leads() ->
         assert racks[replicas[0]] != racks[replicas[1]], "the first two replicas must span both racks"
 
 
-def test_busy_share_is_of_the_time_between_two_readings() -> None:
+def test_cpu_usage_is_of_the_time_between_two_samples() -> None:
     first = ConsoleProgress.parse("cpu  100 0 100 700 100 0 0 0 0 0\ncpu0 1\n")
     then = ConsoleProgress.parse("cpu  130 0 130 710 110 0 0 20 0 0\ncpu0 1\n")
     assert first.until(then) == {"cpu_busy": 0.8, "steal": 0.2}

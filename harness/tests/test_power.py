@@ -1,4 +1,4 @@
-"""Power cuts: what they leave of files, and what a real broker makes of it."""
+"""Power cuts: the files that are left, and the recovery of a real broker from them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def taken(contents: Mapping[str, bytes], points: Mapping[str, int], **how: objec
     return loss(sizes, points, contents.__getitem__, **{"voter": False, **how})  # type: ignore[arg-type]
 
 
-def test_recovery_points_are_read_by_folder() -> None:
+def test_recovery_points_are_read_from_each_log_folder() -> None:
     assert recovery_points("0\n2\norders 1 7\nwith-dash 0 0\n") == {"orders-1": 7, "with-dash-0": 0}
     assert recovery_points("") == {}
 
@@ -48,7 +48,7 @@ def test_batches_end_where_one_is_torn_or_there_are_zeros() -> None:
     assert batches(b"") == []
 
 
-def test_what_is_behind_the_recovery_point_goes() -> None:
+def test_records_after_the_recovery_point_are_lost() -> None:
     first, second = batch(0, 3), batch(3, 2)
     contents = {
         "t-0/00000000000000000000.log": first + second,
@@ -73,7 +73,7 @@ def test_what_is_behind_the_recovery_point_goes() -> None:
     assert zeros.zeroed[0] == ("t-0/00000000000000000000.log", len(first), complete)
 
 
-def test_segments_that_were_begun_later_go_complete() -> None:
+def test_segments_after_the_recovery_point_are_removed() -> None:
     contents = {
         "t-0/00000000000000000000.log": batch(0, 3),
         "t-0/00000000000000000003.log": batch(3, 3),
@@ -90,14 +90,14 @@ def test_segments_that_were_begun_later_go_complete() -> None:
     assert never_flushed.cuts == (Cut("t", 0, 0, 9),)
 
 
-def test_the_metadata_log_is_complete_on_a_voter_only() -> None:
+def test_only_a_voter_keeps_its_metadata_log() -> None:
     contents = {f"{METADATA}/00000000000000000000.log": batch(0, 3)}
     assert taken(contents, {}, voter=True) == Loss((), (), (), ())
     assert taken(contents, {}).cuts == (Cut("__cluster_metadata", 0, 0, 3),)
 
 
 @pytest.mark.cluster
-def test_a_broker_comes_back_with_what_it_had_flushed(home: Path, tmp_path: Path) -> None:
+def test_a_broker_restarts_with_the_records_that_it_had_flushed(home: Path, tmp_path: Path) -> None:
     with RunFolder.create(tmp_path, "power") as run, KafkaCluster.running(small("power")) as cluster:
         node = cluster.node("a1")
         with pytest.raises(RackspanError, match="kill it first"):

@@ -50,16 +50,16 @@ def test_acknowledged_records_are_read_back_by_spark(shared: KafkaCluster, tmp_p
         assert client.finish(120)["acked"] == RECORDS
     acks = read_acks(requested.out)
     run = RunFolder.create(tmp_path / "runs", "kept")
-    # One more that nobody has: the check must miss it, and nothing else.
+    # One more, which no broker has: the check must report this one, and no other.
     phantom = {**acks.to_pylist()[-1], "seq": 10 * RECORDS, "offset": 10 * RECORDS}
     run.add_acks(pa.concat_tables([acks, pa.Table.from_pylist([phantom], acks.schema)]))
     done = lost(run.path, shared.bootstrap)
     assert done.returncode == 1, f"{done.stdout}\n{done.stderr[-3000:]}"
-    reported = json.loads(done.stdout)
-    assert (reported["state"], reported["totals"]["acknowledged"], reported["totals"]["lost"]) == (
+    result = json.loads(done.stdout)
+    assert (result["state"], result["totals"]["acknowledged"], result["totals"]["lost"]) == (
         "checked",
         RECORDS + 1,
         1,
     )
-    assert [r["seq"] for r in reported["lost_first"]] == [10 * RECORDS]
-    assert (reported["totals"]["moved"], reported["totals"]["duplicates"], reported["phantoms"]) == (0, 0, 0)
+    assert [r["seq"] for r in result["lost_first"]] == [10 * RECORDS]
+    assert (result["totals"]["moved"], result["totals"]["duplicates"], result["phantoms"]) == (0, 0, 0)

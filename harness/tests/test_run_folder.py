@@ -1,4 +1,4 @@
-"""The run folder is what schema.json says, also when a run is cut short."""
+"""The run folder follows schema.json, also when a run is interrupted."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_event_times_rise_and_share_the_anchor(tmp_path: Path) -> None:
     assert first["data"] == {"nodes": ["a1"]}
 
 
-def test_a_line_cut_short_by_a_crash_is_skipped(tmp_path: Path) -> None:
+def test_a_line_truncated_by_a_crash_is_skipped(tmp_path: Path) -> None:
     run = RunFolder.create(tmp_path, "x")
     run.event("note", "one")
     with (run.path / "events.jsonl").open("a") as out:
@@ -85,7 +85,7 @@ def test_a_line_cut_short_by_a_crash_is_skipped(tmp_path: Path) -> None:
     assert [e["name"] for e in run_folder.read_events(run.path)] == ["one"]
 
 
-def test_errors_name_what_was_observed_and_what_to_do(tmp_path: Path) -> None:
+def test_errors_name_the_observation_and_the_remedy(tmp_path: Path) -> None:
     run = RunFolder.create(tmp_path, "x")
     with pytest.raises(RunFolderError, match=r"kind 'fualt' and state 'point'[\s\S]*phase, fault, config, note"):
         run.event("fualt", "rack_down a")
@@ -101,7 +101,7 @@ def test_errors_name_what_was_observed_and_what_to_do(tmp_path: Path) -> None:
         run_folder.read_manifest(tmp_path)
 
 
-def test_a_table_that_the_disk_does_not_take_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_table_on_a_full_disk_is_an_error_and_leaves_no_file(tmp_path: Path) -> None:
     run = RunFolder.create(tmp_path, "x")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
@@ -128,7 +128,7 @@ def test_another_schema_version_is_refused(tmp_path: Path) -> None:
         run_folder.read_manifest(run.path)
 
 
-def test_parts_do_not_overwrite_each_other(tmp_path: Path) -> None:
+def test_parts_of_a_table_do_not_overwrite_each_other(tmp_path: Path) -> None:
     run = RunFolder.create(tmp_path, "x")
     files = [run.add_acks(pa.Table.from_pylist([ack(seq=i)]), "p1") for i in range(3)]
     assert len(set(files)) == 3

@@ -1,4 +1,4 @@
-"""Every script of the distribution's bin/ does its work against a real cluster."""
+"""Scripts of the distribution's bin/ against a real cluster."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def tool(cluster: KafkaCluster, name: str, *args: str, stdin: str = "") -> str:
     return done.stdout
 
 
-def test_records_go_in_and_come_out(cluster: KafkaCluster) -> None:
+def test_records_are_produced_and_consumed(cluster: KafkaCluster) -> None:
     tool(cluster, "kafka-console-producer", "--topic", "t", stdin="one\ntwo\n")
     read = ("--topic", "t", "--from-beginning", "--max-messages", "2", "--timeout-ms", "30000", "--group", "readers")
     assert tool(cluster, "kafka-console-consumer", *read) == "one\ntwo\n"
@@ -59,14 +59,14 @@ def test_records_go_in_and_come_out(cluster: KafkaCluster) -> None:
     assert "10 records sent" in done.stdout, done.stderr
 
 
-def test_settings_and_topics(cluster: KafkaCluster) -> None:
+def test_settings_are_altered_and_topics_described(cluster: KafkaCluster) -> None:
     tool(cluster, "kafka-configs", "--alter", "--topic", "t", "--add-config", "min.insync.racks=2")
     assert "min.insync.racks=2" in tool(cluster, "kafka-configs", "--describe", "--topic", "t")
     assert "Topic: t" in tool(cluster, "kafka-topics", "--describe", "--at-min-rack-isr-partitions")
     assert tool(cluster, "kafka-topics", "--describe", "--under-min-rack-isr-partitions").strip() == ""
 
 
-def test_leaders_and_replicas_move(cluster: KafkaCluster, tmp_path: Path) -> None:
+def test_leaders_and_replicas_are_reassigned(cluster: KafkaCluster, tmp_path: Path) -> None:
     first, second = (n.id for n in cluster.plan.brokers)
     plan = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [second, first]}]}
     file = tmp_path / "plan.json"
@@ -83,7 +83,7 @@ def test_leaders_and_replicas_move(cluster: KafkaCluster, tmp_path: Path) -> Non
     assert f"Leader: {second}" in tool(cluster, "kafka-topics", "--describe", "--topic", "t")
 
 
-def test_what_the_cluster_says_of_itself(cluster: KafkaCluster) -> None:
+def test_quorum_features_and_versions_are_described(cluster: KafkaCluster) -> None:
     assert "LeaderId:" in tool(cluster, "kafka-metadata-quorum", "describe", "--status")
     assert "metadata.version" in tool(cluster, "kafka-features", "describe")
     assert "Produce(0): " in tool(cluster, "kafka-broker-api-versions")
@@ -92,7 +92,7 @@ def test_what_the_cluster_says_of_itself(cluster: KafkaCluster) -> None:
     assert "baseOffset: 0" in script("kafka-dump-log", "--files", str(data)).stdout
 
 
-def test_what_stock_does_not_know_is_listed_and_taken_away(cluster: KafkaCluster) -> None:
+def test_settings_unknown_to_stock_are_listed_and_removed(cluster: KafkaCluster) -> None:
     at = ("--bootstrap-server", cluster.bootstrap)
     default = ("--alter", "--entity-type", "brokers", "--entity-default")
     tool(cluster, "kafka-configs", *default, "--add-config", "min.insync.racks=1,acks.all.scope=isr")
@@ -108,7 +108,7 @@ def test_what_stock_does_not_know_is_listed_and_taken_away(cluster: KafkaCluster
     assert (clean.returncode, clean.stdout) == (0, "nothing is set that stock Kafka does not know\n"), clean
 
 
-def test_the_check_knows_every_setting_of_the_patches() -> None:
+def test_the_stock_check_knows_every_setting_of_the_patches() -> None:
     patches = (project_root() / "kafka-patch" / "patches").glob("*.patch")
     added = {
         n for p in patches for n in re.findall(r'^\+.* [A-Z_]+_CONFIG = "([a-z.]+)";', p.read_text(), re.MULTILINE)
@@ -141,7 +141,7 @@ def test_a_server_is_formatted_started_and_stopped(tmp_path: Path) -> None:
     assert (tmp_path / "logs" / "server.log").stat().st_size > 0
 
 
-def test_scripts_say_how_they_are_used() -> None:
+def test_every_script_prints_its_usage() -> None:
     for arguments in ((), ("--bootstrap-server",), ("--delete",)):
         assert script("kafka-stock-check", *arguments).returncode == Exit.USAGE
     assert script("kafka-run-class").returncode == Exit.USAGE

@@ -1,4 +1,4 @@
-"""Certificate and users of a secure listener: who can read them, and what a command line shows."""
+"""Certificate and users of a secure listener: file permissions, and no password on a command line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.spec.topology import plan
 PLAN = plan(parse({"name": "s", "racks": "a:1,b:1", "controllers": 1, "users": ["writer", "reader"]}))
 
 
-def test_files_are_the_owners_and_made_once(tmp_path: Path) -> None:
+def test_secret_files_are_readable_by_their_owner_only_and_made_once(tmp_path: Path) -> None:
     security.provide(tmp_path, PLAN, [])
     made = tmp_path / security.FOLDER
     assert stat.S_IMODE(made.stat().st_mode) == 0o700
@@ -37,12 +37,12 @@ def test_a_command_line_shows_no_password(tmp_path: Path) -> None:
     assert not any(word in shown for word in words) and "writer.properties:sasl.jaas.config}" in shown
 
 
-def test_without_users_there_is_nothing(tmp_path: Path) -> None:
+def test_without_users_no_secret_is_made(tmp_path: Path) -> None:
     security.provide(tmp_path, plan(parse({"racks": "a:1"})), [])
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_keytool_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_keytool_the_error_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(RackspanError) as e:

@@ -1,4 +1,4 @@
-"""server.properties: what the plan fixes, what the spec may change, and text that Java reads back unchanged."""
+"""server.properties: settings of the plan, settings of the spec, and text that Java reads back unchanged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_broker_knows_its_rack_and_its_own_address() -> None:
     assert found["log.cleaner.dedupe.buffer.size"] == "8388608"
 
 
-def test_a_broker_without_a_rack_says_nothing_of_racks() -> None:
+def test_a_broker_without_a_rack_has_no_broker_rack() -> None:
     assert "broker.rack" not in settings("b2", nodes={"b2": {"rack": ""}})
     assert settings("b2", nodes={"b2": {"rack": "elsewhere"}})["broker.rack"] == "elsewhere"
 
@@ -38,7 +38,7 @@ def test_controllers_have_no_rack_and_no_client_listener() -> None:
     assert not {"broker.rack", "advertised.listeners"} & found.keys()
 
 
-def test_users_come_by_a_second_listener() -> None:
+def test_users_connect_to_a_second_listener() -> None:
     found = settings("b2", users=["writer"])
     assert found["listeners"] == "PLAINTEXT://127.77.2.2:9092,SECURE://127.77.2.2:9094"
     assert found["listener.security.protocol.map"].endswith(",SECURE:SASL_SSL")
@@ -49,7 +49,7 @@ def test_users_come_by_a_second_listener() -> None:
     assert not rules & settings("b2").keys() and "SECURE" not in settings("b2")["listeners"]
 
 
-def test_later_settings_win_and_each_goes_where_it_belongs() -> None:
+def test_later_settings_override_earlier_ones_of_their_role() -> None:
     spec = {
         "settings": {"num.io.threads": 1, "x": "all"},
         "broker": {"num.io.threads": 2, "min.insync.racks": 2},
@@ -71,7 +71,7 @@ def test_profiles_differ_in_detection_times_only() -> None:
     assert slow.items() <= fast.items()
 
 
-def test_internal_topics_fit_the_brokers_there_are() -> None:
+def test_internal_topics_have_no_more_replicas_than_there_are_brokers() -> None:
     assert settings("a1")["offsets.topic.replication.factor"] == "3"
     few = settings("a1", racks="a:1", controllers=1)
     assert few["offsets.topic.replication.factor"] == "1" and few["transaction.state.log.min.isr"] == "1"
@@ -97,5 +97,5 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 
 @given(st.dictionaries(TEXT.filter(bool), TEXT, max_size=5))
-def test_text_survives_java(values: dict[str, str]) -> None:
+def test_a_value_is_the_same_after_java_has_read_it(values: dict[str, str]) -> None:
     assert java_properties(to_text(values)) == values

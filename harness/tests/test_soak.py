@@ -1,4 +1,4 @@
-"""The pure parts of a soak: schedules from seeds, the metadata log as a timeline, the table."""
+"""The pure parts of a soak: schedules from seeds, the metadata timeline, the tables."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def test_a_seed_replays_its_faults() -> None:
 
 
 @pytest.mark.parametrize("kinds", [EVERYWHERE, _ALL])
-def test_every_kind_of_fault_comes_up_in_thirty_cycles(kinds: Sequence[Kind]) -> None:
+def test_thirty_cycles_have_every_kind_of_fault(kinds: Sequence[Kind]) -> None:
     for seed in range(50):
         found = Counter(f.kind for f in cycles(seed, 30, kinds))
         assert found.keys() == {f"{what} {whom}" for what, whom in kinds}, seed
     assert Counter(f.kind for f in cycles(7, 300, kinds))["power_cut rack"] > 20, "the ones that matter come most"
 
 
-def test_faults_are_well_formed() -> None:
+def test_drawn_faults_are_well_formed() -> None:
     for f in cycles(7, 600):
         targets = {"rack": _RACKS, "pair": _RACKS, "node": _BROKERS, "all": ["", "cluster"]}.get(f.whom, [""])
         assert f.target in targets and f.seconds > 0
@@ -80,13 +80,14 @@ def test_faults_are_chosen_by_name() -> None:
         kinds_of("kill,disconnect", ())
     assert e.value.code == Exit.ENVIRONMENT
     assert str(e.value) == (
-        "the soak cannot have the fault disconnect here\n  observed: the backend lacks: cut\n  do:       add --backend netns"  # noqa: E501
+        "the soak cannot have the fault disconnect here\n  observed: the backend lacks: cut\n"
+        "  do:       add --backend netns"
     )
 
 
 def record(offset: int, kind: str, **data: object) -> str:
-    reported = json.dumps({"type": kind, "version": 0, "data": data})
-    return f"| offset: {offset} CreateTime: {1000 + offset} keySize: -1 valueSize: 1 headerKeys: [] payload: {reported}"
+    record = json.dumps({"type": kind, "version": 0, "data": data})
+    return f"| offset: {offset} CreateTime: {1000 + offset} keySize: -1 valueSize: 1 headerKeys: [] payload: {record}"
 
 
 def test_the_metadata_log_becomes_a_timeline() -> None:
@@ -144,7 +145,7 @@ _BAD: dict[str, object] = {
 }
 
 
-def test_a_soak_is_two_tables() -> None:
+def test_a_soak_is_summed_up_in_two_tables() -> None:
     assert soak_of(_GOOD).good
     soak = soak_of(_GOOD, _BAD)
     assert not soak.good
@@ -163,7 +164,7 @@ def test_a_soak_is_two_tables() -> None:
     ]
 
 
-def test_a_soak_is_carried_on(tmp_path: Path) -> None:
+def test_a_soak_is_continued(tmp_path: Path) -> None:
     origin = {"seed": 5}
     assert carried_on(tmp_path, origin, 7).cycles == [], "one cycle replayed, where nothing was before"
     soak = soak_of(_GOOD, _GOOD)

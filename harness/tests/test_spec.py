@@ -1,4 +1,4 @@
-"""Specs: what is accepted, and the words in which the rest is refused."""
+"""Specs: valid ones, and the errors of invalid ones."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_defaults_are_six_brokers_in_three_racks_and_three_controllers() -> None
         ({"heap": {"broker": "512"}}, "heap.broker: String should match pattern"),
     ],
 )
-def test_refusals_say_what_is_wrong(data: dict[str, object], observed: str) -> None:
+def test_an_invalid_spec_is_refused_with_the_reason(data: dict[str, object], observed: str) -> None:
     with pytest.raises(RackspanError) as e:
         parse(data, where="lab.yaml")
     assert e.value.what == "lab.yaml is not valid"
@@ -51,7 +51,7 @@ def test_refusals_say_what_is_wrong(data: dict[str, object], observed: str) -> N
     assert e.value.code == Exit.USAGE
 
 
-def test_every_problem_is_named_at_once() -> None:
+def test_all_errors_of_a_spec_are_reported_at_once() -> None:
     with pytest.raises(RackspanError) as e:
         parse({"rcks": 1, "controllers": 0})
     assert (
@@ -73,7 +73,7 @@ def test_yaml_round_trip(tmp_path: Path) -> None:
     assert load(file) == spec
 
 
-def test_files_that_are_no_specs(tmp_path: Path) -> None:
+def test_a_file_that_is_no_spec_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RackspanError, match="cannot read the spec"):
         load(tmp_path / "none.yaml")
     broken = tmp_path / "broken.yaml"
@@ -85,7 +85,7 @@ def test_files_that_are_no_specs(tmp_path: Path) -> None:
         load(broken)
 
 
-def test_short_form_of_racks() -> None:
+def test_racks_have_a_short_form() -> None:
     assert parse_racks("a:2, eu-west-1:10") == {"a": 2, "eu-west-1": 10}
 
 

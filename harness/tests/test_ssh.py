@@ -1,4 +1,4 @@
-"""The ssh backend on machines of our own: what docs/operations/machines.md shows, and errors for unfit machines."""
+"""The backend ssh on machines that the tests start: the commands of docs/operations/machines.md, and errors."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def brought_up(made: SshBackend) -> SshHost:
     return host
 
 
-# Each makes the entry wrong in one way: what is said then, and what to do.
+# Each makes the entry invalid in one way: the error, and its remedy.
 WRONG: dict[str, tuple[dict[str, Any], str, str, str]] = {
     "another host key": (
         {"host_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIG9UXBTXNDT0N8QhK1oQpLbF4LMlCzAq8sWhSlRSB5Yk"},
@@ -98,7 +98,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str, str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_wrong_with_a_machine_is_said(name: str, file: Path, tmp_path: Path) -> None:
+def test_an_unusable_machine_is_refused_with_the_reason(name: str, file: Path, tmp_path: Path) -> None:
     change, what, observed, do = WRONG[name]
     there = brought_up(backend(tmp_path / "right", file))
     there.run(["sh", "-c", "mkdir -p /var/tmp/theirs && chown 65534 /var/tmp/theirs"])
@@ -108,7 +108,7 @@ def test_what_is_wrong_with_a_machine_is_said(name: str, file: Path, tmp_path: P
     assert observed in e.value.observed and do in e.value.do
 
 
-def test_without_a_client_there_is_no_such_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_ssh_client_the_backend_ssh_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RackspanError) as e:
         SshBackend.at(tmp_path).prepare()
@@ -117,7 +117,7 @@ def test_without_a_client_there_is_no_such_backend(tmp_path: Path, monkeypatch: 
     )
 
 
-def test_a_distribution_is_brought_once_a_build(file: Path, tmp_path: Path) -> None:
+def test_a_distribution_is_copied_once_for_each_build(file: Path, tmp_path: Path) -> None:
     home = tmp_path / "some-kafka"
     (home / "bin").mkdir(parents=True)
     (home / "bin" / "run").write_text("#!/bin/sh\necho ran\n")
@@ -136,8 +136,8 @@ def test_a_distribution_is_brought_once_a_build(file: Path, tmp_path: Path) -> N
     assert host.run([made.placed("a1", Distribution(home)).script("run")]) == "ran again\n"
 
 
-def test_exit_codes_are_the_commands_own(file: Path, tmp_path: Path) -> None:
-    """ssh says 255 where it fails itself; a script that does must not look like a machine that cannot be reached."""
+def test_a_remote_command_keeps_its_exit_code(file: Path, tmp_path: Path) -> None:
+    """ssh exits with 255 if it fails itself; a script that does must not look like an unreachable machine."""
     host = brought_up(backend(tmp_path / "cluster", file))
     assert [host.shell(f"exit {code}").code for code in (0, 3, 255)] == [0, 3, 254]
     assert host.shell("kill -9 $$").code == 137
@@ -151,7 +151,7 @@ def test_an_idle_connection_is_opened_again(file: Path, tmp_path: Path) -> None:
     assert host.run(["echo", "back"]) == "back\n" and host.connection.socket.exists()
 
 
-def test_a_cluster_whose_machine_is_gone_is_not_taken_for_ended(file: Path, tmp_path: Path) -> None:
+def test_a_cluster_with_an_unreachable_machine_is_not_removed(file: Path, tmp_path: Path) -> None:
     made = backend(tmp_path / "cluster", file)
     brought_up(made)
     there = tmp_path / "cluster" / MACHINES
@@ -164,8 +164,8 @@ def test_a_cluster_whose_machine_is_gone_is_not_taken_for_ended(file: Path, tmp_
     SshBackend.at(tmp_path / "cluster").take_down()
 
 
-def test_the_commands_of_the_page(file: Path, tmp_path: Path) -> None:
-    """A cluster, a rack of it killed, and a test of the outage plan, on machines that know nothing of this project."""
+def test_the_commands_of_the_page_work(file: Path, tmp_path: Path) -> None:
+    """Starts a cluster, kills a rack of it, and runs a test of the outage plan, on machines without this project."""
     results = tmp_path / "results"
     env = {**os.environ, "RACKSPAN_HOME": str(tmp_path / "home")}
     env["PATH"] = f"{Path(sys.executable).parent}:{env['PATH']}"
@@ -186,7 +186,7 @@ def test_the_commands_of_the_page(file: Path, tmp_path: Path) -> None:
     assert left.startswith("dist/rackspan-kafka_") and left.count("\n") == 1, left
 
 
-def test_the_inventory_of_the_page_is_one(tmp_path: Path) -> None:
+def test_the_inventory_of_the_page_is_valid(tmp_path: Path) -> None:
     text = PAGE.read_text(encoding="utf-8").split("```yaml\n")[1].split("```")[0]
     (tmp_path / "key").touch()
     (tmp_path / "vms.yaml").write_text(yaml.safe_dump(yaml.safe_load(text) | {"key": "key"}))

@@ -1,4 +1,4 @@
-"""Status and the views it is made of, from answers as Kafka gives them."""
+"""Status and cluster view, from answers as Kafka gives them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def view(racks: dict[int, str], *partitions: Partition, leader: int = 101) -> Vi
     return View(racks, leader, (Voter(101, 0),), partitions)
 
 
-def test_healthy() -> None:
+def test_a_cluster_without_faults_is_healthy() -> None:
     now = summary({}, view({1: "a", 2: "b"}, Partition("t", 0, 1, (1, 2), (1, 2))))
     assert (now.health, now.reasons, now.distribution) == ("healthy", (), "stock")
     a1, b1, ctrl = now.nodes
@@ -40,7 +40,7 @@ def test_healthy() -> None:
     assert ctrl.leads_quorum and ctrl.leaders is None
 
 
-def test_a_node_that_should_run_and_does_not_has_failed() -> None:
+def test_a_node_that_should_run_and_does_not_is_failed() -> None:
     now = summary({"a1": ProcessState.GONE}, view({2: "b"}))
     assert (now.nodes[0].state, now.nodes[0].pid) == ("failed", None)
     assert now.reasons == ("a1 is failed",) and now.health == "degraded"
@@ -48,7 +48,7 @@ def test_a_node_that_should_run_and_does_not_has_failed() -> None:
     assert stopped.nodes[0].state == "stopped"
 
 
-def test_paused_and_unreachable() -> None:
+def test_nodes_are_paused_or_unreachable() -> None:
     now = summary({"a1": ProcessState.PAUSED}, view({}))
     assert [n.state for n in now.nodes] == ["paused", "unreachable", "running"]
 
@@ -58,13 +58,13 @@ def test_partitions_without_leader_or_behind_are_counted() -> None:
     assert now.reasons == ("1 partitions without leader", "2 partitions under-replicated")
 
 
-def test_nobody_answers() -> None:
+def test_a_cluster_whose_brokers_do_not_answer_is_down() -> None:
     now = summary({}, None)
     assert now.health == "down" and now.reasons == ("no broker answers",)
     assert summary({"a1": ProcessState.GONE, "b1": ProcessState.GONE}, None).health == "failed"
 
 
-def test_spans_are_those_of_the_partition_that_is_worst_off() -> None:
+def test_the_rack_span_of_a_topic_is_that_of_its_worst_partition() -> None:
     now = view(
         {1: "a", 2: "b"},
         Partition("t", 0, 1, (1, 2, 3), (1, 2, 3)),
@@ -87,7 +87,7 @@ def test_a_rack_is_up_degraded_or_down() -> None:
     assert [str(cell) for cell in racks(paused.nodes)[1]] == ["b", "down", "0 of 1", "None", "None"]
 
 
-def test_the_quorum_as_kafka_describes_it() -> None:
+def test_metadata_and_quorum_become_a_cluster_view() -> None:
     voters = [
         {"replica_id": 101, "last_fetch_timestamp": -1, "last_caught_up_timestamp": 10_000},
         {"replica_id": 102, "last_fetch_timestamp": 9_400, "last_caught_up_timestamp": 9_000},

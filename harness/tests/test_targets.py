@@ -1,4 +1,4 @@
-"""Targets that name a role rather than a node, and what is said where nobody has it."""
+"""Targets that name a role, and the error where no node has it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ VIEW = View({1: "a", 2: "b"}, 102, (Voter(102, 0),), (Partition("my-topic", 3, 2
 
 
 def never() -> View:
-    raise AssertionError("nobody needs to be requested")
+    raise AssertionError("the view of the cluster is not needed")
 
 
-def test_roles_become_the_nodes_that_have_them() -> None:
+def test_roles_resolve_to_the_nodes_that_have_them() -> None:
     assert fixed(["a1", "rack:b", "controllers"], PLAN, never) == ["a1", "rack:b", "controllers"]
     assert fixed(["leader:my-topic-3", "a1", "controller"], PLAN, lambda: VIEW) == ["b1", "a1", "ctrl-2"]
 
 
-def test_what_there_is_not_is_named() -> None:
+def test_an_unknown_role_is_named() -> None:
     with pytest.raises(RackspanError) as e:
         fixed(["leader:my-topic-0"], PLAN, lambda: VIEW)
     assert e.value.code == Exit.USAGE
@@ -36,7 +36,8 @@ def test_what_there_is_not_is_named() -> None:
     with pytest.raises(RackspanError) as e:
         fixed(["leader:t-0"], PLAN, lambda: alone)
     assert str(e.value) == (
-        "nobody is leader:t-0 now\n  observed: the partition has no leader\n  do:       wait until `rackspan status` shows one"  # noqa: E501
+        "nobody is leader:t-0 now\n  observed: the partition has no leader\n"
+        "  do:       wait until `rackspan status` shows one"
     )
     with pytest.raises(RackspanError, match="nobody is controller now\n  observed: the controllers have no leader"):
         fixed(["controller"], PLAN, lambda: alone)

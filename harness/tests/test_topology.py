@@ -1,4 +1,4 @@
-"""Plans: for any spec, nodes do not collide and lie where the spec says."""
+"""Plans of any spec: unique ids, names and addresses, and nodes in the racks of the spec."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPECS = st.builds(
 
 
 @given(SPECS, st.sampled_from(BLOCKS))
-def test_nothing_collides(spec: ClusterSpec, block: int) -> None:
+def test_ids_names_and_addresses_are_unique(spec: ClusterSpec, block: int) -> None:
     nodes = plan(spec, block).nodes
     assert len({n.id for n in nodes}) == len(nodes)
     assert len({n.name for n in nodes}) == len(nodes)
@@ -50,7 +50,7 @@ def test_blocks_do_not_overlap(spec: ClusterSpec, one: int, other: int) -> None:
     assert bool(shared) == (one == other)
 
 
-def test_the_default_plan() -> None:
+def test_the_default_plan_has_nine_nodes() -> None:
     made = plan(parse({}))
     assert [n.name for n in made.nodes] == ["a1", "a2", "b1", "b2", "c1", "c2", "ctrl-1", "ctrl-2", "ctrl-3"]
     assert made.node("b2").endpoint == "127.77.2.2:9092"
@@ -58,11 +58,11 @@ def test_the_default_plan() -> None:
     assert made.voters == "101@127.77.1.101:9093,102@127.77.2.101:9093,103@127.77.3.101:9093"
 
 
-def test_a_rack_that_ends_with_a_digit() -> None:
+def test_a_broker_of_a_rack_that_ends_with_a_digit_has_a_dash() -> None:
     assert [n.name for n in plan(parse({"racks": "a:11,a1:1"})).brokers][-2:] == ["a11", "a1-1"]
 
 
-def test_targets() -> None:
+def test_targets_select_nodes_racks_and_roles() -> None:
     made = plan(parse({}))
     assert [n.name for n in made.select("rack:a")] == ["a1", "a2", "ctrl-1"]
     assert [n.name for n in made.select(["c1", "a1", "c1"])] == ["a1", "c1"]

@@ -257,7 +257,7 @@ def test_what_fails_beside_others_counts_as_it_is_alone(tmp_path: Path) -> None:
 
 def test_no_such_class(home: Path) -> None:
     ran = rackspan("verify-stock", "NoSuchTest", home=home, seconds=900)
-    assert ran.returncode == Exit.USAGE and "there is no such test class" in ran.stderr
+    assert ran.returncode == Exit.USAGE and "test class not found" in ran.stderr
 
 
 def test_a_class_that_does_not_end_is_cut_off_and_its_jvm_is_gone(tmp_path: Path) -> None:

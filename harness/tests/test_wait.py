@@ -1,4 +1,4 @@
-"""Waiting: what it returns, what it swallows, and what it says when time is over."""
+"""Waits: the value that they return, the exceptions that they ignore, and the text of a timeout."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from harness.common.errors import Exit, RackspanError
 from harness.common.wait import Pending, WaitTimeout, wait_for
 
 
-def test_returns_what_the_probe_found() -> None:
+def test_a_wait_returns_the_value_of_the_probe() -> None:
     values = iter([Pending("none yet"), 0, "found"])
-    reported: list[str] = []
-    assert wait_for("a value", lambda: next(values), 5, every=0.001, update=reported.append) == "found"
-    assert reported == ["none yet", "0"]
+    updates: list[str] = []
+    assert wait_for("a value", lambda: next(values), 5, every=0.001, update=updates.append) == "found"
+    assert updates == ["none yet", "0"]
 
 
-def test_says_label_time_tries_and_last_value() -> None:
+def test_a_timeout_reports_label_time_tries_and_last_value() -> None:
     with pytest.raises(WaitTimeout) as e:
         wait_for("a leader", lambda: Pending("2 of 3 voters"), 0.05, every=0.02, do="start ctrl-1")
     assert e.value.what.startswith("gave up waiting for a leader after 0.")
@@ -27,7 +27,7 @@ def test_says_label_time_tries_and_last_value() -> None:
     assert e.value.tries >= 2
 
 
-def test_says_the_last_exception() -> None:
+def test_a_timeout_reports_the_last_exception() -> None:
     def probe() -> bool:
         raise ConnectionRefusedError("port 9092\nrefused")
 
@@ -37,7 +37,7 @@ def test_says_the_last_exception() -> None:
         wait_for("a port", probe, 0)
 
 
-def test_a_late_value_forgets_an_earlier_exception() -> None:
+def test_a_later_value_replaces_an_earlier_exception() -> None:
     answers: list[object] = [OSError("early"), False]
 
     def probe() -> object:
@@ -64,7 +64,7 @@ def test_interrupts_and_fatal_errors_are_not_waited_on() -> None:
         wait_for("x", fatal, 60, at_once=LookupError)
 
 
-def test_the_probe_is_requested_once_more_at_the_end() -> None:
+def test_the_probe_is_called_once_more_at_the_timeout() -> None:
     calls: list[int] = []
 
     def probe() -> bool:

@@ -1,4 +1,4 @@
-"""Workload files: what is refused and how, where replicas go, who takes a turn when."""
+"""Workload files: invalid ones, the placement of replicas, and the order of modes."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def refusal(tmp_path: Path, **changes: Any) -> str:
     return str(caught.value)
 
 
-def test_a_workload_that_is_not_there_names_the_nearest() -> None:
+def test_an_unknown_workload_names_the_nearest_one() -> None:
     with pytest.raises(RackspanError, match="no workload 'quite'; did you mean 'quiet'"):
         workload.load("quite")
 
 
 @pytest.mark.parametrize(
-    ("changes", "reported"),
+    ("changes", "reason"),
     [
         ({"laod": {}}, "no key 'laod'; did you mean 'load'?"),
         ({"cluster": {"rakcs": "a:1"}}, "cluster: no key 'rakcs'; did you mean 'racks'?"),
@@ -65,11 +65,11 @@ def test_a_workload_that_is_not_there_names_the_nearest() -> None:
         ({"load": {"rate": 0}}, "load.rate: Input should be greater than 0, not 0"),
     ],
 )
-def test_refusals_say_what_is_wrong(tmp_path: Path, changes: dict[str, Any], reported: str) -> None:
-    assert reported in refusal(tmp_path, **changes)
+def test_an_invalid_workload_is_refused_with_the_reason(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
+    assert reason in refusal(tmp_path, **changes)
 
 
-def test_replicas_are_led_where_requested_and_span_the_racks() -> None:
+def test_replicas_are_led_in_the_requested_racks_and_span_all() -> None:
     w = made()
     nodes = plan(w.cluster).brokers
     racks = {n.id: n.rack for n in nodes}
@@ -91,7 +91,7 @@ def test_the_comparison_of_the_main_job_puts_replicas_on_all_brokers_and_names_i
     ]
 
 
-def test_distances_count_from_the_leading_rack() -> None:
+def test_rack_distances_are_from_the_leading_rack() -> None:
     assert workload.load("unequal-racks").rtt_ms() == {"b": 2, "c": 20}
     assert workload.load("racks-2ms").rtt_ms() == {"b": 2, "c": 2}
     assert workload.load("quiet").rtt_ms() == {}
@@ -102,13 +102,13 @@ def test_a_workload_without_delays_runs_on_either_backend() -> None:
     assert workload.load("unequal-racks").on("netns") == workload.load("unequal-racks")
 
 
-def test_a_killed_rack_may_lead_and_then_others_must() -> None:
+def test_if_the_leading_rack_is_killed_other_racks_can_lead() -> None:
     killed = made(fault={"how": "kill", "target": "rack:a"})
     assert killed.leaders_fail and not made().leaders_fail and not made(fault=None).leaders_fail
 
 
 @pytest.mark.parametrize(
-    ("rate", "observed", "reported"),
+    ("rate", "observed", "reason"),
     [
         (1000, {"acked_per_s": 990.0, "p99_us": 9_000, "lag_p99_us": 900}, ""),
         (1000, {"acked_per_s": 890.0, "p99_us": 9_000, "lag_p99_us": 900}, "890 of 1,000 records a second"),
@@ -117,12 +117,12 @@ def test_a_killed_rack_may_lead_and_then_others_must() -> None:
         (1000, {"acked_per_s": 0.0, "p99_us": None, "lag_p99_us": None}, "0 of 1,000 records a second"),
     ],
 )
-def test_a_rate_is_beyond_when_answers_fall_behind_or_latency_leaves_the_floor(
-    rate: float, observed: dict[str, Any], reported: str
+def test_a_rate_is_beyond_capacity_if_answers_or_latency_fall_behind(
+    rate: float, observed: dict[str, Any], reason: str
 ) -> None:
     ramp, first = Ramp.model_validate({"rates": [1, 2]}), {"p99_us": 1_000}
     found = beyond(ramp, made().limits, rate, observed, first)
-    assert (reported in found) if reported else found == ""
+    assert (reason in found) if reason else found == ""
 
 
 def test_settings_become_text() -> None:
@@ -138,7 +138,7 @@ def test_shorter_blocks_shorten_the_fault_too() -> None:
     assert short.fault is not None and short.fault.seconds == 3
 
 
-def test_every_round_has_every_mode_and_the_next_turns_it_round() -> None:
+def test_every_round_has_every_mode_in_the_reverse_order_of_the_one_before() -> None:
     rows = order(6, 4, seed=7)
     assert all(sorted(row) == [0, 1, 2, 3] for row in rows)
     assert all(rows[i] == rows[i + 1][::-1] for i in (0, 2, 4))
@@ -147,7 +147,7 @@ def test_every_round_has_every_mode_and_the_next_turns_it_round() -> None:
 
 
 @pytest.mark.parametrize(("spoilt", "rounds"), [([], 3), ([0, 1], 4), ([0, 5], 5), (range(99), 5)])
-def test_a_round_with_a_invalid_block_is_made_up_for(spoilt: Sequence[int], rounds: int) -> None:
+def test_a_round_with_an_invalid_block_is_repeated(spoilt: Sequence[int], rounds: int) -> None:
     blocks: list[tuple[int, int, int]] = []
 
     def turn(block: int, number: int, mode: int) -> list[str]:
@@ -160,7 +160,7 @@ def test_a_round_with_a_invalid_block_is_made_up_for(spoilt: Sequence[int], roun
 
 
 @pytest.mark.parametrize(
-    ("observed", "reported"),
+    ("observed", "reason"),
     [
         ({}, []),
         ({"cpu_busy": 0.95, "steal": 0.2}, ["the processors were 95% busy", "20% of the processors' time was taken"]),
@@ -170,35 +170,35 @@ def test_a_round_with_a_invalid_block_is_made_up_for(spoilt: Sequence[int], roun
         ({"stalls": 0}, ["no follower was stalled"]),
     ],
 )
-def test_a_block_is_invalid_for_what_the_machine_showed(observed: dict[str, Any], reported: list[str]) -> None:
+def test_a_block_is_invalid_if_the_machine_disturbed_it(observed: dict[str, Any], reason: list[str]) -> None:
     changes: dict[str, Any] = {"fault": {"how": "pause", "target": "c1"}, "stalls": {"nodes": ["c1"], "every": 1}}
     found = reasons(made(**changes), {"cpu_busy": 0.4, "steal": 0.0, "stalls": 1, **observed})
-    assert [text[: len(start)] for text, start in zip(found, reported, strict=True)] == reported
+    assert [text[: len(start)] for text, start in zip(found, reason, strict=True)] == reason
 
 
 @pytest.mark.parametrize(
-    ("rate", "beyond", "reported"),
+    ("rate", "beyond", "reason"),
     [(1, "p99 was 9 ms", ["the first rate was too much already: p99 was 9 ms"]), (2, "p99 was 9 ms", []), (1, "", [])],
 )
-def test_a_ramp_that_ends_at_its_first_rate_is_invalid(rate: float, beyond: str, reported: list[str]) -> None:
+def test_a_ramp_that_ends_at_its_first_rate_is_invalid(rate: float, beyond: str, reason: list[str]) -> None:
     ramp = made(ramp={"rates": [1, 2]}, record="histogram", fault=None)
-    assert reasons(ramp, {"cpu_busy": 0.4, "steal": 0.0, "rate": rate, "beyond": beyond}) == reported
+    assert reasons(ramp, {"cpu_busy": 0.4, "steal": 0.0, "rate": rate, "beyond": beyond}) == reason
 
 
-def test_a_late_client_is_known_where_its_rate_is_not_what_is_looked_for() -> None:
+def test_a_late_client_is_reported_where_it_is_not_the_limit_searched() -> None:
     assert late(made(), {"lag_p99_us": 10_000}) == late(made(), {"lag_p99_us": None}) == []
     assert late(made(), {"lag_p99_us": 10_500}) == ["the load client was late: send lag p99 10.5 ms"]
     ramp = made(fault=None, record="histogram", ramp={"rates": [1, 2]})
     assert late(ramp, {"lag_p99_us": 10_500}) == []
 
 
-def test_an_oracle_makes_brokers_log_fetches() -> None:
+def test_an_oracle_enables_the_fetch_log_of_brokers() -> None:
     assert cluster_spec(made(oracle=True), "stock", 1).debug == [follower_fetches.LOGGER]
     spec = cluster_spec(made(), "rackspan", 0)
     assert (spec.name, spec.distribution, spec.debug) == ("bench-0-mine", "rackspan", [])
 
 
-def test_fetches_are_read_from_the_brokers_debug_lines() -> None:
+def test_fetches_are_read_from_debug_lines_of_the_broker() -> None:
     lines = [
         "100 [Partition all-again-0 broker=1] Recorded replica 2 log end offset (LEO) position 17 and log start "
         "offset 0.",
