@@ -230,7 +230,11 @@ def change_setting(
     ],
     topic: Annotated[
         str,
-        typer.Option(metavar="TOPIC", help="Change the setting of this topic only.", show_default="the whole cluster"),
+        typer.Option(
+            metavar="TOPIC",
+            help="Change the setting of this topic only.",
+            show_default="all topics, by the setting of the cluster",
+        ),
     ] = "",
     cluster: ClusterOption = None,
 ) -> None:

@@ -83,7 +83,7 @@ def verify_stock(
     store = project_root() / "build" / "upstream"
     tests = artifacts(*_ROLES)
     jars = JarClasses(a.file for a in tests if a.name.startswith("kafka"))
-    skipped = {n: why for n in jars.tests if (why := chosen.reason_to_leave_out(n))}
+    skipped = {n: why for n in jars.tests if (why := chosen.reason_to_skip(n))}
     names = [n for n in jars.tests if n not in skipped]
     if classes:
         names = matching(names, classes)

@@ -1,4 +1,4 @@
-"""The help of the command: every verb, argument and option of the whole tree."""
+"""The help of the command: verbs, arguments and options of the command tree."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def is_sentence(text: str | None) -> bool:
 
 
 @pytest.mark.parametrize("path", [(), *VERBS], ids=lambda path: " ".join(path) or "rackspan")
-def test_help_is_whole_sentences_with_metavars_and_defaults(path: tuple[str, ...]) -> None:
+def test_help_has_full_sentences_metavars_and_defaults(path: tuple[str, ...]) -> None:
     verb = VERBS.get(path, ROOT)
     shown = runner.invoke(app, [*path, "--help"])
     assert shown.exit_code == 0 and "Usage: " in shown.output

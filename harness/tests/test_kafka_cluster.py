@@ -191,7 +191,7 @@ def test_two_clusters_run_at_a_time(cluster: KafkaCluster) -> None:
         assert e.value.observed == f"process {os.getpid()} is at work on it"
         assert other.node_states(["a1"]) == {"a1": "stopped"}, "what a run uses was taken away from it"
         assert cluster.status().health == "healthy"
-    assert_nothing_left(other)
+    assert_removed(other)
     assert cluster.status().health == "healthy"
 
 
@@ -215,7 +215,7 @@ def test_a_node_that_fails_is_kept_with_its_error(home: Path) -> None:
     cluster = KafkaCluster.open("broken")
     down = rackspan("down", home=home)
     assert (down.returncode, down.stderr) == (0, "cluster 'broken' removed\n")
-    assert_nothing_left(cluster)
+    assert_removed(cluster)
 
 
 def test_the_next_up_uses_kept_data(home: Path) -> None:
@@ -232,7 +232,7 @@ def test_the_next_up_uses_kept_data(home: Path) -> None:
     again = KafkaCluster.up(spec)
     assert {p.topic for p in again.view().partitions} == {"t"}
     again.down()
-    assert_nothing_left(again)
+    assert_removed(again)
 
 
 def test_full_jvms_without_metrics_start_too(home: Path) -> None:
@@ -252,7 +252,7 @@ def test_default_jvms_use_the_class_archive_and_serve_metrics(cluster: KafkaClus
     assert answers(node.node.address, node.node.metrics_port)
 
 
-def assert_nothing_left(cluster: KafkaCluster) -> None:
+def assert_removed(cluster: KafkaCluster) -> None:
     """No process, no folder, no listening port."""
     assert cluster.backend.leftovers(str(cluster.folder)) == []
     assert not cluster.folder.exists()

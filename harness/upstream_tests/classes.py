@@ -40,7 +40,7 @@ class Selection:
         """Seconds of a class that is listed as slow; None for any other."""
         return max((seconds for pattern, seconds in self.limits.items() if fnmatchcase(name, pattern)), default=None)
 
-    def reason_to_leave_out(self, name: str) -> str | None:
+    def reason_to_skip(self, name: str) -> str | None:
         """Why a class does not run here; None if it does."""
         return next((why for pattern, why in self.skipped.items() if fnmatchcase(name, pattern)), None)
 
