@@ -18,7 +18,7 @@ _PREFERRED = 0  # the kind of election, in Kafka's protocol
 
 
 def places(cluster: KafkaCluster, topic: str) -> dict[int, list[int]]:
-    """Where a topic's replicas are now. Raises RackspanError if there is no such topic."""
+    """The current replicas of a topic. Raises RackspanError if there is no such topic."""
     found = {p.partition: list(p.replicas) for p in _partitions(cluster, topic)}
     if not found:
         known = sorted({p.topic for p in cluster.view().partitions})

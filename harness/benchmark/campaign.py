@@ -65,7 +65,7 @@ class Outage:
 
 @dataclass(frozen=True)
 class Campaign:
-    """What `rackspan bench` runs: workloads in their order, a run folder each."""
+    """The input of `rackspan bench`: workloads in their order, a run folder each."""
 
     name: str
     parts: tuple[Workload | Outage, ...]
@@ -134,7 +134,7 @@ def _chosen(where: str, wanted: list[str], modes: list[dict[str, Any]]) -> list[
 
 
 def merged(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """`base` with the values of `change`; mappings on both sides are merged in the same way."""
+    """`base` with the values of `change`; mappings in both are merged in the same way."""
     out = dict(base)
     for key, value in change.items():
         both = isinstance(value, dict) and isinstance(out.get(key), dict)

@@ -1,4 +1,4 @@
-"""How busy this machine's processors were between two moments."""
+"""The load of this machine's processors between two moments."""
 
 from __future__ import annotations
 

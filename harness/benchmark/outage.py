@@ -28,7 +28,7 @@ _JVM = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 @dataclass(frozen=True)
 class Stretches:
-    """How long each part lasts once its condition has come true, seconds."""
+    """Seconds that each part lasts once its condition holds."""
 
     steady: float = 8
     refused: float = 12

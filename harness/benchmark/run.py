@@ -1,4 +1,4 @@
-"""A benchmark: modes of writing take turns in one life of a cluster, in blocks (measuring in pairs of blocks)."""
+"""A benchmark: modes of writing take turns on one cluster, in blocks (measuring in pairs of blocks)."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def order(rounds: int, modes: int, seed: int) -> list[list[int]]:
 
 
 def take_turns(plan: Blocks, modes: int, seed: int, turn: Callable[[int, int, int], list[str]]) -> None:
-    """As many rounds as requested, and for each with a invalid block one more, as far as there are spare ones.
+    """As many rounds as requested, and for each with an invalid block one more, as far as there are spare ones.
 
     `turn` measures one block (its number, its round, its mode) and says why it is invalid.
     """
@@ -125,7 +125,7 @@ def take_turns(plan: Blocks, modes: int, seed: int, turn: Callable[[int, int, in
 
 
 def _reported(workload: Workload, clusters: dict[str, KafkaCluster]) -> dict[str, Any]:
-    """What the analysis needs to know: the workload with all defaults, and the racks of the brokers."""
+    """The manifest's spec for the analysis: the workload with all defaults, and the racks of the brokers."""
     brokers = {str(n.id): n.broker_rack for c in clusters.values() for n in c.plan.brokers}
     modes = [{**m.model_dump(), "label": m.shown, "role": m.role} for m in workload.modes]
     backend = next(iter(clusters.values())).backend.name
@@ -287,7 +287,7 @@ def _part(
 
 
 def beyond(ramp: Ramp, limits: Limits, rate: float, observed: dict[str, Any], first: dict[str, Any]) -> str:
-    """Why a rate is beyond what a mode can do; empty where it is not."""
+    """The reason why a rate is beyond what a mode can do; empty where it is not."""
     if observed["acked_per_s"] < ramp.answered * rate:
         return f"{observed['acked_per_s']:,.0f} of {rate:,.0f} records a second were answered"
     if behind := too_late(limits, observed["lag_p99_us"]):

@@ -1,4 +1,4 @@
-"""When a block reports of the machine rather than of Kafka, by what the machine itself showed meanwhile. Pure."""
+"""The validity of blocks: which ones say something of the machine rather than of Kafka. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness.benchmark.workload import Limits, Workload
 
 
 def reasons(workload: Workload, observed: Mapping[str, Any]) -> list[str]:
-    """Why a part of a block does not count, in words. How late its records were sent reports each record: see `late`.
+    """The reasons why a part of a block does not count. Lateness of its records is evaluated apart: see `late`.
 
     `observed` has cpu_busy and steal (shares of the processors' time), rtt_off (share) where delays are requested, isr
     (brokers) in a part with a fault, stalls where followers are to be stalled, rate and beyond in a step of a ramp.
@@ -39,7 +39,7 @@ def late(workload: Workload, observed: Mapping[str, Any]) -> list[str]:
 
 
 def too_late(limits: Limits, lag_us: float | None) -> str:
-    """How late the load client was (p99), where that is beyond the limit; else empty."""
+    """The lateness of the load client (p99), where that is beyond the limit; else empty."""
     if lag_us is None or lag_us / 1000 <= limits.send_lag_p99_ms:
         return ""
     return f"the load client was late: send lag p99 {lag_us / 1000:,.1f} ms"

@@ -1,1 +1,1 @@
-"""What every part uses: errors, waiting, progress, files, subprocesses."""
+"""Shared by all folders: errors, waiting, progress, files, subprocesses."""

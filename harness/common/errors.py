@@ -32,7 +32,7 @@ class RackspanError(Exception):
 
     @property
     def brief(self) -> str:
-        """What failed and what was observed, on one line."""
+        """The failure and the observation, on one line."""
         return f"{self.what}: {' '.join(self.observed.split())}"
 
     def __str__(self) -> str:

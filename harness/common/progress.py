@@ -1,4 +1,4 @@
-"""How long work reports what it is doing: steps that begin, say what they see, and end."""
+"""Progress of long work: steps that begin, report what they observe, and end."""
 
 from __future__ import annotations
 

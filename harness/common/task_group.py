@@ -1,4 +1,4 @@
-"""What several threads have started, so that an end of the complete ends all of it."""
+"""A group of tasks that end together: what several threads have started is ended as one."""
 
 from __future__ import annotations
 

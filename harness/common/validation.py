@@ -1,4 +1,4 @@
-"""What is wrong with a YAML document, in words: every bad key with the nearest known one."""
+"""Errors of a YAML document in words: every bad key with the nearest known one."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Pending:
-    """What a probe returns while its condition does not hold yet; falsy, and says what is missing."""
+    """The answer of a probe while its condition does not hold yet; falsy, and says what is missing."""
 
     why: str
 

@@ -27,7 +27,7 @@ def gradle_command(tasks: Sequence[str]) -> list[str]:
 
 
 def gradle(tasks: Sequence[str], label: str, progress: Progress, base: str = "") -> str:
-    """Runs Gradle tasks and returns their standard output; Gradle itself leaves out what is up to date.
+    """Runs Gradle tasks and returns their standard output; Gradle itself skips what is up to date.
 
     With another `base` than the product's the build is apart: neither waits for the other. Raises RackspanError with
     the end of what Gradle said (exit code 1; 4 without Gradle).

@@ -38,7 +38,7 @@ class Distribution:
 
     @cached_property
     def digest(self) -> str:
-        """What the files hold, as 12 hexadecimal digits: two builds that differ anywhere have another."""
+        """A digest of all files, 12 hexadecimal digits: two builds that differ anywhere have different ones."""
         found = hashlib.sha256()
         for path in sorted(p for p in self.home.rglob("*") if p.is_file()):
             found.update(f"{path.relative_to(self.home)}\0{path.stat().st_mode & 0o100:o}\0".encode())

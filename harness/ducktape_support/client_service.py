@@ -1,4 +1,4 @@
-"""A producer with a client library that is not ours, as a ducktape service."""
+"""A producer with a third-party client library, as a ducktape service."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class ClientProducer(Service):  # type: ignore[misc]  # ducktape has no types
         acks = self.records()
         if not acks.rows:
             raise RackspanError(
-                f"the client {self.name} reported of no record",
+                f"the client {self.name} reported no record",
                 observed=str(self.process.lines[-1:]),
                 do="read client.log among the collected logs",
                 code=Exit.FAILED,

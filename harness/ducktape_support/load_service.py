@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 
 class Acks:
-    """What a producer was reported of its records, in order of sequence."""
+    """The answers to a producer's records, in order of sequence."""
 
     def __init__(self, rows: list[Row]) -> None:
         self.rows = rows
@@ -105,7 +105,7 @@ class LoadService(Service):  # type: ignore[misc]  # ducktape has no types
         return wait_for(label, probe, seconds, every=0.1)
 
     def records(self) -> Acks:
-        """What is recorded so far; the client may still run."""
+        """The records so far; the client may still run."""
         return Acks(_rows(read_acks(self.produce.out)))
 
     def finish(self, seconds: float = 60.0) -> Acks:

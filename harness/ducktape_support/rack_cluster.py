@@ -50,11 +50,11 @@ class RackCluster(Cluster):  # type: ignore[misc]  # ducktape has no types
         node.account.close()
 
     def available(self) -> NodesSpec:
-        """What is free."""
+        """The free nodes."""
         return NodesSpec.from_nodes(self._free)
 
     def used(self) -> NodesSpec:
-        """What is taken."""
+        """The allocated nodes."""
         return NodesSpec.from_nodes(self._in_use)
 
 

@@ -1,4 +1,4 @@
-"""What all faults share: heal first, begin, heal again, and an event for each."""
+"""Shared by all faults: heal first, begin, heal again, and an event for each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 
 class Events(Protocol):
-    """Where faults are recorded, such as the events writer of a run folder."""
+    """A recorder of faults, such as the events writer of a run folder."""
 
     def event(self, kind: str, name: str, state: str = "point", data: Mapping[str, Any] | None = None) -> Any:
         """Records one event: kind `fault`, state `begin`, `end` or `point`."""

@@ -68,7 +68,7 @@ def holding(cluster: KafkaCluster, lasting: Lasting, events: Events | None) -> I
 
 
 def held(cluster: KafkaCluster) -> list[Held]:
-    """What is in force, oldest first."""
+    """The faults in force, oldest first."""
     return _read(cluster.folder)
 
 

@@ -52,7 +52,7 @@ def moved_leaders(cluster: KafkaCluster, topic: str, to: str = "") -> Lasting:
 
 def moved_replicas(cluster: KafkaCluster, topic: str, rack: str) -> Lasting:
     """As a fault to be held: each replica in the rack goes to a broker elsewhere that has none, or, where there is no
-    such broker, goes altogether. Healed: it is copied back complete. Raises RackspanError.
+    such broker, goes altogether. Healed: it is copied back completely. Raises RackspanError.
     """
     cluster.plan.select(f"rack:{rack}")
     wanted = {p: without(ids, rack, cluster.plan.brokers) for p, ids in places(cluster, topic).items()}

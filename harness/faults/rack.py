@@ -1,4 +1,4 @@
-"""A complete rack is down: every broker and controller that is placed in it."""
+"""A rack is down: every broker and controller that is placed in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A setting of a topic, or of the complete cluster, has another value for a while."""
+"""A setting of a topic, or a default of the cluster, has another value for a while."""
 
 from __future__ import annotations
 

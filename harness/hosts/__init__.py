@@ -1,1 +1,1 @@
-"""What a host can do, behind one interface."""
+"""Hosts behind one interface."""

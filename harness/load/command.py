@@ -70,7 +70,7 @@ class Produce:
 
     @property
     def consumed(self) -> Path:
-        """Where the records go that the process itself reads."""
+        """The file for the records that the process itself reads."""
         return self.out.with_name(f"{self.out.name}.polls")
 
     def args(self) -> list[str]:

@@ -1,1 +1,1 @@
-"""What a run records beside its clients: reads, logs of replicas, metadata, metrics, errors."""
+"""Recording of a run beside its clients: reads, logs of replicas, metadata, metrics, errors."""

@@ -1,4 +1,4 @@
-"""What a power cut leaves of a broker's files, worked out from their names, sizes and the recovery points: pure."""
+"""A broker's files after a power cut, computed from their names, sizes and the recovery points: pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Cut:
-    """What one log loses: every record from `flushed` on, up to before `end`."""
+    """The loss of one log: every record from `flushed` on, up to before `end`."""
 
     topic: str
     partition: int
@@ -40,7 +40,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class Loss:
-    """What a power cut does to a data folder; paths are relative to it."""
+    """The effect of a power cut on a data folder; paths are relative to it."""
 
     sizes: tuple[tuple[str, int], ...]  # segments and the size each is left with
     zeroed: tuple[tuple[str, int, int], ...]  # tails whose bytes never reached the disk: path, from, to
@@ -78,10 +78,10 @@ def loss(
     voter: bool,
     tail: Tail = "none",
 ) -> Loss:
-    """What is lost of these files (path -> size) when all that was not flushed is.
+    """Computes the loss of these files (path -> size) when all that was not flushed is lost.
 
     `read` gives the bytes of a segment. A log without a recovery point was never flushed. A voter of the metadata
-    quorum flushes that log at each append, so it keeps it complete; a mere observer never flushes the segment it is at.
+    quorum flushes that log at each append, so it keeps all of it; a mere observer never flushes the segment it is at.
     """
     sizes: list[tuple[str, int]] = []
     zeroed: list[tuple[str, int, int]] = []

@@ -29,7 +29,7 @@ logging.getLogger("kafka").setLevel(logging.CRITICAL)
 class Observer:
     """Follows all partitions of one topic in threads of this process, from entry to exit; what it saw is filed then.
 
-    `bootstrap` is requested each time something is connected to, since brokers come and go.
+    `bootstrap` is called for each new connection, since brokers come and go.
     """
 
     def __init__(self, run: RunFolder, topic: str, partitions: int, bootstrap: Callable[[], str]) -> None:
@@ -116,8 +116,8 @@ class Observer:
                 )
 
     def _answers(self) -> Iterator[tuple[int, Any]]:
-        """What each partition's leader says; nothing of one that has none just now, or while no broker can be
-        requested.
+        """The answers of the partitions' leaders; none for a partition without a leader, or while no broker can be
+        reached.
         """
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         requested = {Place(self._topic, p): latest for p in self._partitions}

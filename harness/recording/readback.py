@@ -18,7 +18,7 @@ Row = dict[str, Any]
 def read_back(
     bootstrap: str, topic: str, run: RunFolder, seconds: float = 60.0, *, committed: bool = False
 ) -> list[Row]:
-    """What a consumer can read, filed in the run with the note that makes it count as read. Raises WaitTimeout."""
+    """Reads what a consumer can read; files it in the run with the note that says so. Raises WaitTimeout."""
     rows, offsets = readable(bootstrap, topic, seconds, committed=committed)
     run.add_reads(pa.Table.from_pylist(rows, arrow_schema("reads")), topic)
     isolation = "read_committed" if committed else "read_uncommitted"

@@ -1,4 +1,4 @@
-"""What a replica has on disk: records above the high watermark too, which no consumer can see."""
+"""The log of a replica on disk: records above the high watermark too, which no consumer can see."""
 
 from __future__ import annotations
 

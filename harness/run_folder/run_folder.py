@@ -44,7 +44,7 @@ def arrow_schema(table: str) -> pa.Schema:
 
 
 def host_facts() -> dict[str, Any]:
-    """What explains a number on this machine: CPUs, load, memory, kernel."""
+    """The facts that explain a number on this machine: CPUs, load, memory, kernel."""
     return {
         "cpus": os.cpu_count(),
         "load_1_5_15": list(os.getloadavg()),
@@ -110,7 +110,7 @@ class RunFolder:
 
     @property
     def logs(self) -> Path:
-        """Where logs of the run go."""
+        """The folder for logs of the run."""
         return self.path / str(schema_file()["layout"]["logs"])
 
     def event(self, kind: str, name: str, state: str = "point", data: Mapping[str, Any] | None = None) -> int:

@@ -26,7 +26,7 @@ _HARMLESS = ("message.max.bytes", 2_000_000)  # a default of the cluster that no
 
 @dataclass(frozen=True)
 class Stage:
-    """Where faults are made: a cluster, the run that records them, the topic under load and its min.insync.replicas."""
+    """The place of faults: a cluster, the run that records them, the topic under load and its min.insync.replicas."""
 
     cluster: KafkaCluster
     run: RunFolder
@@ -108,7 +108,7 @@ def _cut_behind_pause(stage: Stage, fault: Fault) -> None:
 
 @contextlib.contextmanager
 def paused_out(stage: Stage, rack: str) -> Iterator[None]:
-    """Freezes a rack until none of its brokers is in sync any more; they continue at the end of the block."""
+    """Pauses a rack until none of its brokers is in sync any more; they continue at the end of the block."""
     nodes = [n.name for n in stage.cluster.select(f"rack:{rack}")]
     ids = {n.node.id for n in stage.cluster.select(nodes)}
     with nodes_down(stage.cluster, nodes, how="pause", events=stage.run, name=f"pause rack {rack}"):

@@ -1,1 +1,1 @@
-"""What a cluster is to be: the spec, its nodes, links and addresses, and the state kept of it. Pure."""
+"""The desired cluster: the spec, its nodes, links and addresses, and the state kept of it. Pure."""

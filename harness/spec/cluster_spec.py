@@ -65,7 +65,7 @@ class Heap(Strict):
 
 
 class NodeOverride(Strict):
-    """What differs on one node.
+    """The differences of one node.
 
     `rack: ""` gives a broker no broker.rack at all; it stays in the rack it is placed in. `distribution` is for a node
     that runs another one than the cluster, as in an upgrade.

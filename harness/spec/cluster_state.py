@@ -18,14 +18,14 @@ Wanted = Literal["running", "stopped"]
 
 
 class NodeRecord(BaseModel):
-    """What is wanted of a node, and its last error."""
+    """The desired state of a node, and its last error."""
 
     wanted: Wanted = "stopped"
     error: str = ""
 
 
 class State(BaseModel):
-    """A cluster: `block` of loopback addresses (0: none), `phase` of its life (`starting` and `ending` observed later
+    """A cluster: `block` of loopback addresses (0: none), `phase` (`starting` and `ending` observed later
     mean: interrupted).
     """
 
@@ -39,7 +39,7 @@ class State(BaseModel):
     nodes: dict[str, NodeRecord] = Field(default_factory=dict)
 
     def save(self, folder: Path) -> None:
-        """Writes the state file complete or not at all."""
+        """Writes the state file completely or not at all."""
         write_aside(folder / FILE, self.model_dump_json(indent=1) + "\n")
 
 

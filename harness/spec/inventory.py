@@ -19,7 +19,7 @@ ADDRESS = r"[A-Za-z0-9][A-Za-z0-9.:-]*"  # nothing that ssh would take for an op
 
 
 class Access(Strict):
-    """How a machine is entered and used; what is empty is left to ssh's own configuration or to the machine."""
+    """Access to a machine and its use; what is empty is left to ssh's own configuration or to the machine."""
 
     user: str = Field("", pattern=r"^([A-Za-z0-9_][A-Za-z0-9_.-]*)?$", description="who logs in")
     port: int = Field(22, ge=1, le=65535, description="where sshd listens")

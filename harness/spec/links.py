@@ -47,7 +47,7 @@ class Link(BaseModel):
 
     @property
     def plain(self) -> bool:
-        """Whether nothing is to be done to its packets."""
+        """True if nothing is to be done to its packets."""
         return self.ms == 0 and milliseconds(self.jitter) == 0 and share(self.loss) == 0
 
     def __str__(self) -> str:
@@ -107,7 +107,7 @@ class LinkState(BaseModel):
         return self.links.get(f"{one}-{other}") or self.links.get(f"{other}-{one}") or Link()  # type: ignore[call-arg]
 
     def is_cut(self, one: str, other: str) -> bool:
-        """Whether a round trip between the racks fails."""
+        """True if a round trip between the racks fails."""
         return (one, other) in self.cuts or (other, one) in self.cuts
 
 

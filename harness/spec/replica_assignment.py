@@ -1,4 +1,4 @@
-"""Where the replicas of a scenario's topic are."""
+"""The replica assignment of a scenario's topic."""
 
 from __future__ import annotations
 

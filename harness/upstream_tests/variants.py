@@ -35,7 +35,7 @@ class Variant:
 
     @cached_property
     def digest(self) -> str:
-        """What the class path holds, as 16 hexadecimal digits."""
+        """A digest of the class path, 16 hexadecimal digits."""
         found = hashlib.sha256()
         for jar in self.path[: -len(self._tests)]:
             with jar.open("rb") as f:
@@ -45,7 +45,7 @@ class Variant:
         return found.hexdigest()[:16]
 
     def known(self, name: str) -> Outcome | None:
-        """What a class did on these very jars, if it was run and its JVM ended well."""
+        """The outcome of a class on these very jars, if it was run and its JVM ended well."""
         file = self._file(name)
         return Outcome(**json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
 

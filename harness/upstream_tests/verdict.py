@@ -23,19 +23,19 @@ class Verdict:
 
     @property
     def failure(self) -> str:
-        """Why there is no verdict; empty if there is one."""
+        """The reason why there is no verdict; empty if there is one."""
         if self.stock.failure:
             return f"stock: {self.stock.failure}"
         return ""
 
     @property
     def doubtful(self) -> bool:
-        """Whether a second attempt may say something else: a busy machine breaks tests too."""
+        """True if a second attempt may have another result: a busy machine breaks tests too."""
         return bool(self.broken or self.stock.failure or self.patched.failure)
 
     @property
     def errors(self) -> list[str]:
-        """What is wrong, a line each."""
+        """The failures, a line each."""
         found = []
         if self.patched.failure and not self.stock.failure:
             found.append(f"{self.name}: on stock it ends, on patched: {self.patched.failure}")
@@ -48,7 +48,7 @@ class Verdict:
 
     @property
     def note(self) -> str:
-        """What a reader should know of the row."""
+        """The note on the row for a reader."""
         parts = [*self.errors]
         parts += [f"{t}: known" for t in self.known]
         parts += [f"{t}: fails on both: {self.stock.messages.get(t, '')[:100]}" for t in self.both]

@@ -55,7 +55,7 @@ def verify(
 
 
 class _Work:
-    """What one comparison does, and its JVMs. Its batches may be worked on in several threads."""
+    """One comparison and its JVMs. Its batches may be worked on in several threads."""
 
     def __init__(self, stock: Variant, patched: Variant, selection: Selection, progress: Progress) -> None:
         self._stock, self._patched = stock, patched
