@@ -11,8 +11,9 @@ from harness.benchmark import workload
 from harness.cli import report, test_stages
 from harness.cli.options import BlockOption, ReportFolderOption, ResultsOption, RoundsOption, WarmupOption
 from harness.cli.output import ConsoleProgress, err, out
+from harness.cli.stage_list import PLAN, system_tests
 from harness.cli.system_packages import BUILD, install
-from harness.cli.test import PLAN, report_failures, results_folder, system_tests
+from harness.cli.test import report_failures, results_folder
 from harness.common.errors import Exit
 from harness.common.paths import project_root
 from harness.distribution.build import build
@@ -35,7 +36,7 @@ def run(
     install(BUILD, progress)
     build(progress)
     folder = (results or results_folder()).resolve()
-    plan = test_stages.run([system_tests("outage plan", [PLAN], folder)], folder / "logs", progress)
+    plan = test_stages.total(test_stages.run([system_tests("outage plan", [PLAN], folder)], folder / "logs", progress))
     compared = workload.load(COMPARED).changed(rounds=rounds, seconds=block, warmup=warmup)
     runs = [
         run_outage(report.runs_folder(), progress=progress),

@@ -53,6 +53,12 @@ def soak(
             show_default="all that the backend can inject",
         ),
     ] = "",
+    faults_per_cycle: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="COUNT", help="Number of faults of a cycle; every second cycle or so has one more."
+        ),
+    ] = 1,
     backend: Annotated[
         str,
         typer.Option(
@@ -89,6 +95,7 @@ def soak(
         min_racks=min_racks,
         first=first,
         kinds=kinds,
+        faults_per_cycle=faults_per_cycle,
         progress=progress,
     )
     out.print(f"{done.by_kind()}\n\n{done.table()}", markup=False, soft_wrap=True)

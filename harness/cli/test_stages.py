@@ -1,18 +1,23 @@
-"""Work in named stages, each a program with a log of its own, summed up in the end."""
+"""Work in named stages, each a program with a log, a time limit and its processor time, summed up in the end."""
 
 from __future__ import annotations
 
 import contextlib
 import signal
 import subprocess
+import sys
+import threading
 import time
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import psutil
+
+from harness.cli import test_counts
+from harness.cli.test_counts import CaseTime, Counts
 from harness.common.errors import RackspanError
 from harness.common.paths import project_root
 from harness.common.process_tree import end_with_parent
@@ -24,46 +29,55 @@ _TAIL = 60
 
 @dataclass(frozen=True)
 class Stage:
-    """One program of a sequence. `results` is a folder in which it leaves JUnit XML files, however deep."""
+    """One program of a sequence. `results` is a folder in which it leaves JUnit XML files, however deep.
+
+    One that is not over after `limit` seconds is ended, and has `teardown` seconds for that before it is killed.
+    """
 
     name: str
     command: Sequence[str]
     results: Path | None = None
+    limit: float = 2400.0
+    teardown: float = 120.0
 
 
 @dataclass(frozen=True)
-class Counts:
-    """How many tests passed, failed and were skipped."""
+class StageResult:
+    """One stage that ran: its tests, and its seconds by the clock and of processor time."""
 
-    passed: int = 0
-    failed: int = 0
-    skipped: int = 0
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
-
-    def __str__(self) -> str:
-        return f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else "")
+    name: str
+    counts: Counts
+    wall_seconds: float
+    cpu_seconds: float
+    tests: tuple[CaseTime, ...] = ()
 
 
-def run(stages: Sequence[Stage], logs: Path, progress: Progress, jobs: int = 1) -> Counts:
+def total(results: Sequence[StageResult]) -> Counts:
+    """The counts of all stages together."""
+    return sum((r.counts for r in results), Counts())
+
+
+def run(stages: Sequence[Stage], logs: Path, progress: Progress, jobs: int = 1) -> list[StageResult]:
     """Runs all stages, up to `jobs` at a time in the order given, the later ones too when one fails; output goes to
     `logs/<stage>.log`.
 
     A stage without counts is one test; one that ends badly without a failed test of its own has one failure.
     """
     logs.mkdir(parents=True, exist_ok=True)
-    running = TaskGroup(subprocess.Popen[str].terminate)  # each ends its own clusters before it ends
+    running = TaskGroup(_Program.end)  # each ends its own clusters before it ends
     with running.threads(jobs) as pool:
-        done = [pool.submit(_counted_run, stage, logs, progress, running) for stage in stages]
-        return sum((future.result() for future in done), Counts())
+        done = [pool.submit(_measured_run, stage, logs, progress, running) for stage in stages]
+        return [future.result() for future in done]
 
 
-@contextlib.contextmanager
-def _program(command: Sequence[str], running: TaskGroup[subprocess.Popen[str]]) -> Iterator[subprocess.Popen[str]]:
-    def start() -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            command,
+class _Program:
+    """A stage's process, which waits for what its command leaves behind."""
+
+    def __init__(self, stage: Stage, cpu: Path) -> None:
+        self.limit_reached = False
+        self._teardown = stage.teardown
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "harness.cli.stage_process", str(cpu), *stage.command],
             cwd=project_root(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -73,27 +87,71 @@ def _program(command: Sequence[str], running: TaskGroup[subprocess.Popen[str]]) 
             process_group=0,  # Ctrl-C reaches us alone: a second signal would break off what the first one tears down
             preexec_fn=partial(end_with_parent, signal.SIGTERM),
         )
+        self._timers = [self._later(stage.limit, self._reach_limit)]
 
-    with running.member(start) as process:
+    def end(self) -> None:
+        """Asks the stage to end; what is left of it after the time for its teardown is killed."""
+        self.process.terminate()
+        self._timers.append(self._later(self._teardown, self._kill))
+
+    def close(self) -> None:
+        """Waits for the end."""
+        self.process.wait()
+        for timer in self._timers:
+            timer.cancel()
+
+    def _later(self, seconds: float, then: object) -> threading.Timer:
+        timer = threading.Timer(seconds, then)  # type: ignore[arg-type]
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    def _reach_limit(self) -> None:
+        self.limit_reached = True
+        self.end()
+
+    def _kill(self) -> None:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            adopter = psutil.Process(self.process.pid)
+            for _ in range(3):  # what forks meanwhile is found the next time
+                for process in (found := adopter.children(recursive=True)):
+                    with contextlib.suppress(psutil.NoSuchProcess):
+                        process.kill()
+                psutil.wait_procs(found, timeout=5)
+        self.process.kill()
+
+
+@contextlib.contextmanager
+def _program(stage: Stage, cpu: Path, running: TaskGroup[_Program]) -> Iterator[_Program]:
+    with running.member(lambda: _Program(stage, cpu)) as program:
         try:
-            yield process
+            yield program
         except BaseException:
-            process.terminate()
+            program.end()
             raise
         finally:
-            process.wait()
+            program.close()
 
 
-def _counted_run(stage: Stage, logs: Path, progress: Progress, running: TaskGroup[subprocess.Popen[str]]) -> Counts:
-    begin = time.time()
+def _measured_run(stage: Stage, logs: Path, progress: Progress, running: TaskGroup[_Program]) -> StageResult:
+    begin, started = time.time(), time.monotonic()
     log = logs / f"{stage.name.replace(' ', '-')}.log"
+    cpu = log.with_suffix(".cpu")
     failure = None
+    tests: list[CaseTime] = []
+    counted = Counts()
     try:
         with progress.step(stage.name) as update:
-            _execute(stage, log, update, running)
+            _execute(stage, log, cpu, update, running)
     except RackspanError as e:
         failure = e
-    counted = count(stage.results, since=begin) if stage.results else Counts()
+    wall = time.monotonic() - started
+    try:
+        if stage.results:
+            counted = test_counts.count(stage.results, begin)
+            tests = test_counts.times(stage.results, begin)
+    except RackspanError as e:
+        failure = failure or e
     reported = []
     if failure:
         reported.append(f"{failure.what} failed, {failure.observed}\n  complete log: {log}")
@@ -104,39 +162,30 @@ def _counted_run(stage: Stage, logs: Path, progress: Progress, running: TaskGrou
         reported.append(f"{stage.name} left no results in {stage.results}")
         counted = Counts(failed=1)
     progress.note("\n  ".join([*reported, f"{stage.name}: {counted}"]))
-    return counted
+    return StageResult(stage.name, counted, wall, _seconds(cpu), tuple(tests))
 
 
-def _execute(stage: Stage, log: Path, update: Update, running: TaskGroup[subprocess.Popen[str]]) -> None:
-    with log.open("w") as out, _program(stage.command, running) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
+def _execute(stage: Stage, log: Path, cpu: Path, update: Update, running: TaskGroup[_Program]) -> None:
+    with log.open("w") as out, _program(stage, cpu, running) as program:
+        assert program.process.stdout is not None
+        for line in program.process.stdout:
             out.write(line)
             out.flush()
             if line.strip():
                 update(line.strip())
-        code = process.wait()
+        code = program.process.wait()
     if code and running.ended:
         raise CancelledError
+    tail = "\n".join(log.read_text(errors="replace").splitlines()[-_TAIL:])
+    if program.limit_reached:
+        observed = f"not over after {stage.limit / 60:.0f} minutes; the last that it wrote:\n{tail or '(nothing)'}"
+        raise RackspanError(stage.name, observed=observed, do=f"see {log}")
     if code:
-        tail = "\n".join(log.read_text(errors="replace").splitlines()[-_TAIL:])
         raise RackspanError(stage.name, observed=f"exit code {code}\n{tail}", do=f"see {log}")
 
 
-def count(folder: Path, since: float = 0.0) -> Counts:
-    """Sums the JUnit XML files below a folder that were written after `since` (seconds since the epoch)."""
-    total = Counts()
-    for file in sorted(folder.rglob("*.xml")):
-        # `latest` links of ducktape lead to the same files once more.
-        if file.stat().st_mtime >= since and file.resolve() == folder.resolve() / file.relative_to(folder):
-            total += _junit(file)
-    return total
-
-
-def _junit(file: Path) -> Counts:
-    root = ElementTree.parse(file).getroot()
-    total = Counts()
-    for suite in [root] if root.tag == "testsuite" else root.iter("testsuite"):
-        tests, failures, errors, skipped = (int(suite.get(k, 0)) for k in ("tests", "failures", "errors", "skipped"))
-        total += Counts(tests - failures - errors - skipped, failures + errors, skipped)
-    return total
+def _seconds(cpu: Path) -> float:
+    """Processor time that a stage recorded; 0 for one that was killed."""
+    with contextlib.suppress(OSError, ValueError):
+        return float(cpu.read_text(encoding="utf-8"))
+    return 0.0

@@ -10,11 +10,17 @@ from types import FrameType
 from typing import NoReturn
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 def end_with_parent(number: signal.Signals) -> None:
     """Asks the kernel to send this process that signal when its parent ends."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(number))
+
+
+def adopt_orphans() -> None:
+    """Asks the kernel to make this process the parent of descendants that lose theirs; it then has to wait for them."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def end_on_signals() -> None:

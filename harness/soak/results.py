@@ -90,7 +90,7 @@ def carried_on(out: Path, origin: dict[str, Any], first: int) -> Soak:
     path = out / "soak.json"
     if first == 1 or not path.exists():
         return Soak(origin)
-    reported = json.loads(path.read_text(encoding="utf-8"))
+    reported = {"faults_per_cycle": 1} | json.loads(path.read_text(encoding="utf-8"))
     before = Soak({key: reported.get(key) for key in origin}, [Cycle.of(c) for c in reported["cycles"]])
     other = [
         f"{key} {reported.get(key)!r}, not {value!r}" for key, value in origin.items() if reported.get(key) != value

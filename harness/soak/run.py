@@ -32,22 +32,23 @@ def run_soak(
     min_racks: int = 2,
     first: int = 1,
     kinds: Sequence[Kind] = EVERYWHERE,
+    faults_per_cycle: int = 1,
     progress: Progress | None = None,
 ) -> Soak:
     """Runs the cycles and writes soak.json and soak.md anew after each; ends early when one is not ok.
 
-    The faults follow from `seed`, the number of the cycle and `kinds`, so that `first` replays one, or carries on the
-    soak that `out` holds. While a cycle is evaluated the next one runs already. Raises RackspanError.
+    The faults follow from `seed`, the number of the cycle, `kinds` and `faults_per_cycle`, so that `first` replays one,
+    or carries on the soak that `out` holds. While a cycle is evaluated the next one runs already. Raises RackspanError.
     """
     progress = progress or Progress()
     names = [f"{what}:{whom}" for what, whom in kinds]
     origin = {"seed": seed, "distribution": spec.distribution, "backend": spec.backend, "kinds": names}
-    soak = carried_on(out, origin | {"min_racks": min_racks, "rate": rate}, first)
+    soak = carried_on(out, origin | {"min_racks": min_racks, "rate": rate, "faults_per_cycle": faults_per_cycle}, first)
     with KafkaCluster.running(spec, progress=progress) as cluster, _evaluating(out) as evaluate:
         quiet, cluster.progress = cluster.progress, Progress()  # one line a step of a cycle is enough
         waiting: _Waiting | None = None
         for number in range(first, first + cycles):
-            faults = faults_of(cluster, seed, number, kinds)
+            faults = faults_of(cluster, seed, number, kinds, faults_per_cycle)
             progress.note(f"cycle {number} of seed {seed}: {', then '.join(map(words, faults))}")
             try:
                 run = play(runs, cluster, number, faults, seed=seed, rate=rate, min_racks=min_racks, progress=progress)
@@ -94,10 +95,13 @@ def _evaluating(out: Path) -> Iterator[Callable[[Path], Future[dict[str, Any]]]]
         yield lambda run: turns.submit(evaluate.verdict, run)
 
 
-def faults_of(cluster: KafkaCluster, seed: int, number: int, kinds: Sequence[Kind] = EVERYWHERE) -> list[Fault]:
+def faults_of(
+    cluster: KafkaCluster, seed: int, number: int, kinds: Sequence[Kind] = EVERYWHERE, per_cycle: int = 1
+) -> list[Fault]:
     """The faults of one cycle on this cluster."""
     brokers = cluster.plan.brokers
-    return schedule(seed, number, list(dict.fromkeys(n.rack for n in brokers)), [n.name for n in brokers], kinds)
+    racks = list(dict.fromkeys(n.rack for n in brokers))
+    return schedule(seed, number, racks, [n.name for n in brokers], kinds, per_cycle)
 
 
 def play(

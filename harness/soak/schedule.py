@@ -125,22 +125,33 @@ def kinds_of(text: str, can: Collection[str]) -> tuple[Kind, ...]:
 
 
 def schedule(
-    seed: int, cycle: int, racks: Sequence[str], brokers: Sequence[str], kinds: Sequence[Kind] = EVERYWHERE
+    seed: int,
+    cycle: int,
+    racks: Sequence[str],
+    brokers: Sequence[str],
+    kinds: Sequence[Kind] = EVERYWHERE,
+    per_cycle: int = 1,
 ) -> list[Fault]:
     """The faults of one cycle, counted from 1, one after another: a function of its arguments alone.
 
-    The first of each cycle goes through all kinds in turn before one comes again; now and then there is a second one,
-    by weight.
+    The first `per_cycle` of each cycle go through all kinds in turn before one comes again; now and then there is one
+    more, by weight.
     """
-    turn, place = divmod(cycle - 1, len(kinds))
-    deck = list(kinds)
-    random.Random(f"{seed}/deck {turn}").shuffle(deck)  # seeded by a text: the same on every Python
+    begin = (cycle - 1) * per_cycle
     rng = random.Random(f"{seed}/{cycle}")
-    drawn = [deck[place]]
+    drawn = [_in_turn(seed, number, kinds) for number in range(begin, begin + per_cycle)]
     if rng.random() < 0.5:
         weights = _WEIGHTS | _NETWORK
         drawn += rng.choices(list(kinds), weights=[weights[k] for k in kinds])
     return [_fault(rng, kind, racks, brokers) for kind in drawn]
+
+
+def _in_turn(seed: int, number: int, kinds: Sequence[Kind]) -> Kind:
+    """The kind at a place, counted from 0, of the seed's order, in which all kinds come before one comes again."""
+    turn, place = divmod(number, len(kinds))
+    deck = list(kinds)
+    random.Random(f"{seed}/deck {turn}").shuffle(deck)  # seeded by a text: the same on every Python
+    return deck[place]
 
 
 def _fault(rng: random.Random, kind: Kind, racks: Sequence[str], brokers: Sequence[str]) -> Fault:

@@ -47,6 +47,15 @@ def test_thirty_cycles_have_every_kind_of_fault(kinds: Sequence[Kind]) -> None:
     assert Counter(f.kind for f in cycles(7, 300, kinds))["power_cut rack"] > 20, "the ones that matter come most"
 
 
+@pytest.mark.parametrize("can", [(), _ABLE])
+def test_six_cycles_of_five_faults_have_every_kind(can: Sequence[str]) -> None:
+    kinds = kinds_of("", can)
+    for seed in range(50):
+        drawn = [schedule(seed, n, _RACKS, _BROKERS, kinds, per_cycle=5) for n in range(1, 7)]
+        assert {f.kind for faults in drawn for f in faults} == {f"{what} {whom}" for what, whom in kinds}, seed
+        assert {len(faults) for faults in drawn} <= {5, 6}
+
+
 def test_drawn_faults_are_well_formed() -> None:
     for f in cycles(7, 600):
         targets = {"rack": _RACKS, "pair": _RACKS, "node": _BROKERS, "all": ["", "cluster"]}.get(f.whom, [""])

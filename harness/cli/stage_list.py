@@ -1,0 +1,174 @@
+"""The stages of the project's tests: what each runs, by default and with --full."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import sys
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import yaml
+
+from harness.cli.test_stages import Stage
+from harness.common.errors import usage_error
+from harness.common.paths import project_root
+from harness.distribution.build import gradle_command
+from harness.network.netns_support import attempt
+
+# The six tests of the proposal's plan, which `rackspan run` runs.
+PLAN = "system_tests/suites/plan.yml"
+SYSTEM_TESTS = "system tests"
+SHORT = ("--rounds", "2", "--block", "5", "--warmup", "10")  # all of its comparison runs, and claims nothing
+CAMPAIGN = 3 * 3600.0  # seconds that a long stage may take on a busy machine
+EMPTY_MACHINE = "harness.tests.empty_machine"
+KAFKA = ("kafka-patch", "gradle", "build.gradle")
+HARNESS = ("harness", "campaigns", "kafka-patch")
+CODE = ("harness", "system_tests", "spark_analysis", "kafka-patch/kpatch")
+_COMMAND = str(project_root() / "rackspan")
+
+
+@dataclass(frozen=True)
+class ListedStage:
+    """A stage before it is made: the folders and files that it depends on, its command once everything is installed,
+    and what of it only `--full` runs: "" for nothing.
+    """
+
+    name: str
+    covers: tuple[str, ...]
+    command: Callable[[], Sequence[str]]
+    results: Path | None = None
+    limit: float = Stage.limit
+    only_full: str = ""
+    default: bool = True
+
+    def stage(self) -> Stage:
+        """The stage, to be run."""
+        return Stage(self.name, self.command(), self.results, self.limit)
+
+
+def all_stages(folder: Path, full: bool) -> list[ListedStage]:
+    """All stages: checks of the text, then the longest first; results below `folder`."""
+    reports, long = folder / "reports", CAMPAIGN if full else Stage.limit
+    made = [
+        *_checks_of_text(),
+        _system_tests(folder),
+        _pytest("harness clusters", HARNESS, reports, "harness/tests", "-m", "cluster and not documents"),
+        ListedStage(
+            "soak",
+            ("harness", "spark_analysis"),
+            lambda: _soak(reports / "soak", full),
+            limit=long,
+            only_full="24 of 30 cycles",
+        ),
+        replace(
+            _pytest(
+                "documents",
+                ("README.md", "docs", "harness", "kafka-patch"),
+                reports,
+                "harness/tests",
+                "-m",
+                "documents" if full else "documents and not slow",
+            ),
+            limit=long,
+            only_full="heavy commands",
+        ),
+        _rackspan("main job", ("harness", "spark_analysis"), folder / "main", "run", *SHORT, "--results"),
+        _pytest("analysis", ("spark_analysis",), reports, "spark_analysis/tests"),
+        _pytest(
+            "harness", HARNESS, reports, "harness/tests", "system_tests/tests", "-m", "not cluster and not documents"
+        ),
+        _rackspan("upstream tests", KAFKA, reports / "upstream", "verify-stock", "--out"),
+        ListedStage(
+            "JUnit tests of the patches",
+            KAFKA,
+            lambda: gradle_command(["testPatch"]),
+            project_root() / "build/junit/reports",
+        ),
+        _pytest("patch tool", KAFKA, reports, "kafka-patch/kpatch/tests", "-m", "not slow"),
+    ]
+    compiled = _pytest("tool chain and reproducible build", KAFKA, reports, "kafka-patch/kpatch/tests", "-m", "slow")
+    bases = _rackspan("other bases", (*KAFKA, "harness"), folder / "bases" / "system", "verify-base", "--results")
+    long_only = [compiled, bases]
+    if importlib.util.find_spec(EMPTY_MACHINE):
+        place = reports / "empty-machine"
+        command = (sys.executable, "-m", EMPTY_MACHINE, "--results", str(place))
+        long_only.append(ListedStage("empty machine", ("rackspan", "requirements.lock"), lambda: command, place))
+    return [*made, *(replace(item, limit=CAMPAIGN, only_full="all", default=False) for item in long_only)]
+
+
+def select(listed: Sequence[ListedStage], names: Collection[str], full: bool) -> list[ListedStage]:
+    """The named stages; without names those of the default, or with `full` all. Raises RackspanError (exit code 2)."""
+    known = [item.name for item in listed]
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1, cutoff=0.3)
+            raise usage_error(
+                f"there is no stage {name!r}",
+                observed=f"did you mean {near[0]!r}?" if near else f"stages: {', '.join(known)}",
+                do="name one of them; `rackspan test --list` lists them",
+            )
+    return [item for item in listed if (item.name in names if names else item.default or full)]
+
+
+def skipped_without_full(listed: Sequence[ListedStage]) -> str:
+    """What only --full runs, as one line."""
+    parts = (f"{item.name} ({item.only_full})" if item.default else item.name for item in listed if item.only_full)
+    return f"only `rackspan test --full` runs: {', '.join(parts)}"
+
+
+def _checks_of_text() -> list[ListedStage]:
+    commands = {
+        "format": ("ruff", "format", "--check", "."),
+        "lint": ("ruff", "check", "."),
+        "types": ("mypy",),
+    }
+    found = [ListedStage(name, CODE, partial(_module, *command), limit=600) for name, command in commands.items()]
+    if "[tool.importlinter]" in (project_root() / "pyproject.toml").read_text(encoding="utf-8"):
+        found.append(ListedStage("imports", CODE, lambda: (str(Path(sys.executable).with_name("lint-imports")),)))
+    return found
+
+
+def _module(*arguments: str) -> Sequence[str]:
+    return (sys.executable, "-m", *arguments)
+
+
+def _pytest(name: str, covers: tuple[str, ...], reports: Path, *arguments: str) -> ListedStage:
+    place = reports / name.replace(" ", "-")
+    command = _module("pytest", "-q", "--durations=10", *arguments, f"--junitxml={place / 'junit.xml'}")
+    return ListedStage(name, covers, lambda: command, place)
+
+
+def _rackspan(name: str, covers: tuple[str, ...], results: Path, *arguments: str) -> ListedStage:
+    """A verb whose last option names its results folder."""
+    return ListedStage(name, covers, lambda: (_COMMAND, *arguments, str(results)), results)
+
+
+def _soak(out: Path, full: bool) -> Sequence[str]:
+    """Cycles over all kinds of faults: many with one or two, or few with several each."""
+    backend = "local" if attempt().skip_reason else "netns"
+    # docs/results/durability.md runs the first cycle of this seed.
+    cycles = ("--first", "2", "--cycles", "30") if full else ("--cycles", "6", "--faults-per-cycle", "5")
+    return (_COMMAND, "soak", "--seed", "1", *cycles, "--backend", backend, "--out", str(out))
+
+
+def _system_tests(folder: Path) -> ListedStage:
+    made = system_tests(SYSTEM_TESTS, beside_the_plan(), folder)
+    return ListedStage(made.name, ("system_tests", *HARNESS), lambda: made.command, made.results, made.limit)
+
+
+def beside_the_plan() -> list[str]:
+    """Files of system tests that the main job does not run."""
+    root = project_root()
+    suites = yaml.safe_load((root / PLAN).read_text(encoding="utf-8")).values()
+    planned = {((root / PLAN).parent / path).resolve() for paths in suites for path in paths}
+    return [str(p.relative_to(root)) for p in sorted((root / "system_tests").rglob("*_test.py")) if p not in planned]
+
+
+def system_tests(name: str, suites: list[str], folder: Path) -> Stage:
+    """Suites or paths of ducktape tests as a stage. A test that fails is tried once more: the machine may be shared."""
+    place = folder / "system"
+    session = [sys.executable, "-m", "harness.ducktape_support.session", "--results", str(place), "--attempts", "2"]
+    return Stage(name, [*session, *suites], place, limit=3600)

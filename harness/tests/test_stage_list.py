@@ -1,0 +1,93 @@
+"""The list of stages: what the default runs, what only --full runs, and how stages are chosen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from harness.cli import stage_list
+from harness.cli.app import app
+from harness.cli.stage_list import PLAN, all_stages, beside_the_plan, select, skipped_without_full
+from harness.cli.test_stages import Stage
+from harness.common.errors import RackspanError
+from harness.common.paths import project_root
+
+LONG = {"tool chain and reproducible build", "other bases"}
+
+
+def names(full: bool, *chosen: str) -> list[str]:
+    return [item.name for item in select(all_stages(Path("results"), full), chosen, full)]
+
+
+def test_full_runs_every_stage_and_the_default_all_but_the_long_ones() -> None:
+    assert set(names(True)) - set(names(False)) == LONG | ({"empty machine"} & set(names(True)))
+    assert len(names(True)) == len(set(names(True)))
+
+
+def test_a_long_stage_can_be_chosen_by_name() -> None:
+    assert names(False, "lint", "other bases") == ["lint", "other bases"]
+
+
+def test_an_unknown_stage_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(RackspanError) as e:
+        names(False, "system test")
+    assert (e.value.what, e.value.observed) == ("there is no stage 'system test'", "did you mean 'system tests'?")
+    assert "rackspan test --list" in e.value.do
+
+
+def test_the_default_says_what_it_skips() -> None:
+    line = skipped_without_full(all_stages(Path("results"), False))
+    assert line.startswith("only `rackspan test --full` runs: ")
+    for part in ("soak (24 of 30 cycles)", "documents (heavy commands)", *LONG):
+        assert part in line
+
+
+def test_the_soak_has_six_cycles_by_default_and_thirty_with_full() -> None:
+    for full, expected in ((False, "--cycles 6 --faults-per-cycle 5"), (True, "--first 2 --cycles 30")):
+        soak = next(item.stage() for item in all_stages(Path("results"), full) if item.name == "soak")
+        assert expected in " ".join(soak.command)
+
+
+def test_every_stage_has_a_limit_and_depends_on_paths_that_exist() -> None:
+    for item in all_stages(Path("results"), True):
+        assert 0 < Stage.teardown < item.limit < 5 * 3600
+        assert item.covers and all((project_root() / path).exists() for path in item.covers), item.name
+
+
+def test_every_folder_of_tests_is_in_a_stage() -> None:
+    commands = [word for item in all_stages(Path("results"), True) for word in item.stage().command]
+    for folder in {p.parent for p in project_root().glob("[!.b]*/**/tests/test_*.py") if "work" not in p.parts}:
+        assert str(folder.relative_to(project_root())) in commands
+
+
+def test_every_system_test_is_run_once_by_the_main_job_or_beside_it() -> None:
+    root = project_root()
+    beside = beside_the_plan()
+    planned = [line.strip("- \n") for line in (root / PLAN).open() if line.startswith("  - ")]
+    together = [(root / path).resolve() for path in beside]
+    together += [(root / "system_tests/suites" / path).resolve() for path in planned]
+    assert len(planned) == 6
+    assert sorted(together) == sorted((root / "system_tests").rglob("*_test.py"))
+
+
+def test_the_list_names_each_stage_and_runs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.cli.test.build", lambda progress: pytest.fail("built"))
+    done = CliRunner().invoke(app, ["test", "--list"])
+    assert done.exit_code == 0
+    for item in all_stages(Path("results"), False):
+        assert item.name in done.output
+
+
+def test_stages_and_system_tests_are_not_chosen_together() -> None:
+    done = CliRunner().invoke(app, ["test", "--stage", "lint", "system_tests/suites/smoke.yml"])
+    assert isinstance(done.exception, RackspanError)
+    assert done.exception.what == "system tests and stages cannot be chosen together"
+
+
+def test_the_stage_of_the_empty_machine_is_there_with_its_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stage_list, "EMPTY_MACHINE", "harness.tests.test_stage_list")
+    assert "empty machine" in names(True) and "empty machine" not in names(False)
+    monkeypatch.setattr(stage_list, "EMPTY_MACHINE", "harness.tests.no_such_program")
+    assert "empty machine" not in names(True)
