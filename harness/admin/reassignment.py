@@ -23,7 +23,7 @@ def places(cluster: KafkaCluster, topic: str) -> dict[int, list[int]]:
     if not found:
         known = sorted({p.topic for p in cluster.view().partitions})
         raise RackspanError(
-            f"there is no topic {topic!r}", observed=f"topics: {', '.join(known) or 'none'}", do="name one of them"
+            f"topic {topic!r} not found", observed=f"topics: {', '.join(known) or 'none'}", do="name one of them"
         )
     return found
 

@@ -44,7 +44,7 @@ def engine() -> Any:
         found.ping()
     except docker.errors.DockerException as e:
         raise environment_error(
-            "there is no docker engine",
+            "no docker engine found",
             observed=" ".join(str(e).split())[:200],
             do="start one, or name it in DOCKER_HOST; see `rackspan doctor`",
         ) from None

@@ -224,7 +224,7 @@ class Workload(Strict):
         known = BACKENDS.get(backend)
         if known is None:
             raise usage_error(
-                f"there is no backend {backend!r}", observed=unknown(backend, list(BACKENDS), "backend"), do="name one"
+                f"backend {backend!r} not found", observed=unknown(backend, list(BACKENDS), "backend"), do="name one"
             )
         if self.cluster.links and Capability.DELAY not in known.capabilities:
             able = [name for name, kind in BACKENDS.items() if Capability.DELAY in kind.capabilities]
@@ -267,7 +267,7 @@ def document(name: str) -> tuple[Path, object]:
     path = SHIPPED / f"{name}.yaml" if name in shipped() else Path(name)
     if path.suffix not in (".yaml", ".yml"):
         raise usage_error(
-            f"there is no workload {name!r}",
+            f"workload {name!r} not found",
             observed=unknown(name, shipped(), "workload"),
             do="name one of them, or the path of a YAML file",
         )

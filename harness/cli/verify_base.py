@@ -33,7 +33,7 @@ def verify_base(
     known = sorted(p.parent.name for p in (project_root() / "kafka-patch" / "bases").glob("*/upstream.toml"))
     for base in bases or []:
         if base not in known:
-            raise usage_error(f"there is no base {base}", observed=f"known: {', '.join(known)}", do="name one of them")
+            raise usage_error(f"base {base} not found", observed=f"known: {', '.join(known)}", do="name one of them")
     install(BUILD, progress)
     folder = (results or results_folder() / "system").resolve()
     failed = False

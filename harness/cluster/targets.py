@@ -35,7 +35,7 @@ def _now(target: str, plan: Plan, view: View) -> str:
     names = [n.name for n in plan.nodes if n.id == found]
     if not names:
         raise RackspanError(
-            f"nobody is {target} now",
+            f"no node is {target} at the moment",
             observed="the controllers have no leader" if target == CONTROLLER else "the partition has no leader",
             do="wait until `rackspan status` shows one",
         )
@@ -49,7 +49,7 @@ def _leader(target: str, view: View) -> int:
             return p.leader
     topics = sorted({p.topic for p in view.partitions})
     raise usage_error(
-        f"there is no partition {target.removeprefix(LEADER)!r}",
+        f"partition {target.removeprefix(LEADER)!r} not found",
         observed=f"topics: {', '.join(topics) or 'none'}",
         do="name a topic and the number of its partition, as in leader:orders-0",
     )

@@ -67,7 +67,7 @@ def find(distribution: str, built: Path | None = None) -> Distribution:
         homes = [p for p in built.glob(f"{distribution}-kafka_*") if (p / "libs").is_dir()]
         if not homes:
             raise environment_error(
-                f"there is no {distribution} distribution",
+                f"distribution {distribution} not found",
                 observed=f"no folder {distribution}-kafka_* in {built}",
                 do="build it with `./rackspan build`",
             )
@@ -79,8 +79,8 @@ def find(distribution: str, built: Path | None = None) -> Distribution:
     ]
     if missing:
         raise environment_error(
-            f"{home} is no usable distribution",
+            f"{home} is not a usable distribution",
             observed=f"{', '.join(missing)} missing",
-            do="build it anew with `./rackspan build`, or name rackspan, stock or the folder of an unpacked one",
+            do="build it again with `./rackspan build`, or name rackspan, stock or the folder of an unpacked one",
         )
     return Distribution(home)

@@ -223,7 +223,7 @@ def path_in_project(path: str | Path) -> str:
         near = project_root() / "system_tests" / "suites" / f"{text}.yml"
         if not near.exists():
             raise usage_error(
-                f"there are no system tests {text!r}",
+                f"system tests {text!r} not found",
                 observed="no such file or folder",
                 do=f"name a suite ({', '.join(name.removesuffix('.yml') for name in known)}), a folder, a file or "
                 "file::Class.method",
@@ -244,7 +244,7 @@ def _rights(globals_: Mapping[str, Any]) -> tuple[list[str], str]:
     name = globals_.get("backend", "local")
     if name not in BACKENDS:
         raise usage_error(
-            f"there is no backend {name!r}", observed=f"known: {', '.join(BACKENDS)}", do="name one of them"
+            f"backend {name!r} not found", observed=f"known: {', '.join(BACKENDS)}", do="name one of them"
         )
     skip_reason = attempt().skip_reason
     why = skip_reason

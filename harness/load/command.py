@@ -17,7 +17,7 @@ def load_jar() -> Path:
     jar = project_root() / "build" / "load" / "rackspan-load.jar"
     if not jar.is_file():
         raise environment_error(
-            "there is no load client", observed=f"no {jar.name}", do="build it with `./rackspan build`"
+            "load client not found", observed=f"no {jar.name}", do="build it with `./rackspan build`"
         )
     return jar
 

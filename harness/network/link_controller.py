@@ -319,9 +319,7 @@ class Links:
     def _rack(self, rack: str) -> None:
         racks = list(self._plan.spec.racks)
         if rack not in racks:
-            raise usage_error(
-                f"there is no rack {rack!r}", observed=f"racks: {', '.join(racks)}", do="name one of them"
-            )
+            raise usage_error(f"rack {rack!r} not found", observed=f"racks: {', '.join(racks)}", do="name one of them")
 
     def _pair(self, one: str, other: str) -> Pair:
         self._rack(one)

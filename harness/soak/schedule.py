@@ -179,7 +179,7 @@ def _no_kind(part: str) -> Exception:
     names = list(dict.fromkeys(k[0] for k in EVERYWHERE + NETWORK))
     near = difflib.get_close_matches(part, names, 1)
     return usage_error(
-        f"there is no fault {part!r}",
+        f"fault {part!r} not found",
         observed=f"did you mean {near[0]}?" if near else f"faults: {', '.join(names)}",
         do="name some of them, as in --faults kill,power_cut:rack",
     )

@@ -85,7 +85,7 @@ class Plan:
             if node.name == name:
                 return node
         raise usage_error(
-            f"there is no node {name!r}",
+            f"node {name!r} not found",
             observed=f"nodes: {', '.join(n.name for n in self.nodes)}",
             do="name one of them, or a rack as in rack:a",
         )
@@ -109,7 +109,7 @@ class Plan:
         found = tuple(n for n in self.nodes if n.rack == rack)
         if not found:
             raise usage_error(
-                f"there is no rack {rack!r}",
+                f"rack {rack!r} not found",
                 observed=f"racks: {', '.join(dict.fromkeys(n.rack for n in self.nodes))}",
                 do="name one of them, as in rack:a",
             )

@@ -138,7 +138,7 @@ def _at_full_speed(run: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "error"),
     [
-        (["quite"], 2, "there is no workload 'quite'"),
+        (["quite"], 2, "workload 'quite' not found"),
         (["unequal-racks", "--backend", "local"], 4, "local has none\n  do:       run it with --backend netns"),
         (["quiet", "--backend", "lokal"], 2, "no backend 'lokal'; did you mean 'local'?"),
         (["quiet", "--rounds", "0"], 2, "greater than or equal to 1"),

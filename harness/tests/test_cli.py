@@ -108,7 +108,7 @@ def test_a_missing_distribution_is_named_with_how_to_build_it(home: Path, tmp_pa
     with pytest.raises(RackspanError) as e:
         find("stock", built=tmp_path)
     assert str(e.value) == (
-        "there is no stock distribution\n"
+        "distribution stock not found\n"
         f"  observed: no folder stock-kafka_* in {tmp_path}\n"
         "  do:       build it with `./rackspan build`"
     )
@@ -121,7 +121,7 @@ def test_a_missing_distribution_is_named_with_how_to_build_it(home: Path, tmp_pa
 def test_an_unknown_base_is_a_usage_error(home: Path) -> None:
     ran = rackspan("verify-base", "1.2.3", home=home)
     assert ran.returncode == Exit.USAGE and ran.stdout == ""
-    assert ran.stderr == "error: there is no base 1.2.3\n  observed: known: 4.2.1\n  do:       name one of them\n"
+    assert ran.stderr == "error: base 1.2.3 not found\n  observed: known: 4.2.1\n  do:       name one of them\n"
 
 
 def test_the_newest_build_is_found(tmp_path: Path) -> None:

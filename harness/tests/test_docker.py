@@ -110,7 +110,7 @@ def test_without_an_engine_the_backend_docker_is_refused(tmp_path: Path, monkeyp
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none")
     with pytest.raises(RackspanError) as e:
         DockerBackend.at(tmp_path).prepare()
-    assert (e.value.what, e.value.code) == ("there is no docker engine", Exit.ENVIRONMENT)
+    assert (e.value.what, e.value.code) == ("no docker engine found", Exit.ENVIRONMENT)
     assert e.value.observed and e.value.do == "start one, or name it in DOCKER_HOST; see `rackspan doctor`"
     DockerBackend.at(tmp_path).take_down()  # nothing was made there
 

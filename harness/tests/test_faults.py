@@ -194,7 +194,7 @@ def test_impossible_faults_are_refused_with_reasons(cluster: KafkaCluster, monke
     )
     with pytest.raises(RackspanError) as e:
         moved_leaders(cluster, "absent")
-    assert str(e.value) == f"there is no topic 'absent'\n  observed: topics: {TOPIC}, two\n  do:       name one of them"
+    assert str(e.value) == f"topic 'absent' not found\n  observed: topics: {TOPIC}, two\n  do:       name one of them"
     with pytest.raises(RackspanError) as e:
         moved_leaders(cluster, "two", "c1")
     assert str(e.value) == "c1 cannot lead two-0\n  observed: its replicas are on a1, b1\n  do:       name one of these"

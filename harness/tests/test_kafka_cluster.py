@@ -169,7 +169,7 @@ def test_verbs_of_the_command_on_a_running_cluster(cluster: KafkaCluster) -> Non
     wrong = rackspan("stop", "rack:z", home=home)
     assert wrong.returncode == 2
     assert wrong.stderr == (
-        "error: there is no rack 'z'\n  observed: racks: a, b, c\n  do:       name one of them, as in rack:a\n"
+        "error: rack 'z' not found\n  observed: racks: a, b, c\n  do:       name one of them, as in rack:a\n"
     )
 
 

@@ -122,7 +122,7 @@ def test_unknown_racks_and_nodes_are_refused(hosts: Hosts) -> None:
     for act in wrong:
         with pytest.raises(RackspanError) as e:
             act()
-        assert str(e.value) == "there is no rack 'z'\n  observed: racks: a, b, c\n  do:       name one of them"
+        assert str(e.value) == "rack 'z' not found\n  observed: racks: a, b, c\n  do:       name one of them"
     with pytest.raises(RackspanError, match="cannot read '7' as a time with unit"):
         hosts.links.set_delay("a", "b", "7")
     assert hosts.links.state.cuts == []

@@ -80,7 +80,7 @@ def test_faults_are_chosen_by_name() -> None:
     with pytest.raises(RackspanError) as e:
         kinds_of("kil", ())
     assert str(e.value) == (
-        "there is no fault 'kil'\n  observed: did you mean kill?\n"
+        "fault 'kil' not found\n  observed: did you mean kill?\n"
         "  do:       name some of them, as in --faults kill,power_cut:rack"
     )
     with pytest.raises(RackspanError, match="observed: faults: kill, stop, pause"):

@@ -28,7 +28,7 @@ def test_an_unknown_role_is_named() -> None:
         fixed(["leader:my-topic-0"], PLAN, lambda: VIEW)
     assert e.value.code == Exit.USAGE
     assert str(e.value) == (
-        "there is no partition 'my-topic-0'\n"
+        "partition 'my-topic-0' not found\n"
         "  observed: topics: my-topic\n"
         "  do:       name a topic and the number of its partition, as in leader:orders-0"
     )
@@ -36,10 +36,12 @@ def test_an_unknown_role_is_named() -> None:
     with pytest.raises(RackspanError) as e:
         fixed(["leader:t-0"], PLAN, lambda: alone)
     assert str(e.value) == (
-        "nobody is leader:t-0 now\n  observed: the partition has no leader\n"
+        "no node is leader:t-0 at the moment\n  observed: the partition has no leader\n"
         "  do:       wait until `rackspan status` shows one"
     )
-    with pytest.raises(RackspanError, match="nobody is controller now\n  observed: the controllers have no leader"):
+    with pytest.raises(
+        RackspanError, match="no node is controller at the moment\n  observed: the controllers have no leader"
+    ):
         fixed(["controller"], PLAN, lambda: alone)
-    with pytest.raises(RackspanError, match="there is no partition 'x'\n  observed: topics: none"):
+    with pytest.raises(RackspanError, match="partition 'x' not found\n  observed: topics: none"):
         fixed(["leader:x"], PLAN, lambda: View({}, -1, (), ()))

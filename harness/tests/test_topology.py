@@ -73,8 +73,8 @@ def test_unknown_targets_name_the_known_ones() -> None:
     made = plan(parse({"racks": "a:1,b:1", "controllers": 1}))
     with pytest.raises(RackspanError) as e:
         made.select("rack:x")
-    assert str(e.value) == "there is no rack 'x'\n  observed: racks: a, b\n  do:       name one of them, as in rack:a"
+    assert str(e.value) == "rack 'x' not found\n  observed: racks: a, b\n  do:       name one of them, as in rack:a"
     assert e.value.code == Exit.USAGE
     with pytest.raises(RackspanError) as e:
         made.select("a2")
-    assert e.value.brief == "there is no node 'a2': nodes: a1, b1, ctrl-1"
+    assert e.value.brief == "node 'a2' not found: nodes: a1, b1, ctrl-1"
