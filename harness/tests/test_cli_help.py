@@ -46,7 +46,7 @@ def is_sentence(text: str | None) -> bool:
 def test_help_has_full_sentences_metavars_and_defaults(path: tuple[str, ...]) -> None:
     verb = VERBS.get(path, ROOT)
     shown = runner.invoke(app, [*path, "--help"])
-    assert shown.exit_code == 0 and "Usage: " in shown.output
+    assert shown.exit_code == 0 and "Usage: " in shown.output, (shown.output, shown.exception)
     assert "<" not in re.sub(r"<!-- \w+ -->", "", shown.output), "a Python type where a metavar belongs"
     first = (verb.help or "").split("\n\n")[0].replace("\n", " ")
     assert is_sentence(first), first
