@@ -28,7 +28,8 @@ def test(
         ),
     ] = None,
     stage: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Run only this stage; can be repeated.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Run only this stage; can be repeated.", show_default="all stages"),
     ] = None,
     full: Annotated[
         bool, typer.Option("--full", help="Run the long stages too, and the long form of the others.")

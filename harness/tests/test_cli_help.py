@@ -56,9 +56,8 @@ def test_help_has_full_sentences_metavars_and_defaults(path: tuple[str, ...]) ->
         if isinstance(parameter, TyperOption) and parameter.is_flag:
             continue
         assert parameter.metavar, f"{named} has no metavar"
-        assert parameter.required or parameter.default not in (None, "") or isinstance(parameter.show_default, str), (
-            f"{named} shows no default"
-        )
+        default = isinstance(parameter.show_default, str) or parameter.default not in (None, "", [], ())
+        assert parameter.required or default, f"{named} shows no default"
 
 
 def test_every_verb_has_a_panel_and_maintainers_have_their_own() -> None:
