@@ -1,50 +1,51 @@
 package io.rackspan.load;
 
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+
+import java.io.IOException;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
 import java.util.Collection;
 import java.util.Map;
-import java.util.stream.Collectors;
 
-/** One flat or nested map as one JSON line. */
+/** Status lines on stdout, one JSON object a line. Jackson's core alone: data binding would double the start of a client. */
 final class Json {
+
+    private static final JsonFactory FACTORY = new JsonFactory();
 
     private Json() {
     }
 
-    static synchronized void print(Map<String, ?> value) {
-        System.out.println(write(value));
+    static synchronized void print(Map<String, ?> line) {
+        StringWriter text = new StringWriter();
+        try (JsonGenerator out = FACTORY.createGenerator(text)) {
+            write(out, line);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        System.out.println(text);
         System.out.flush();
     }
 
-    static String write(Object value) {
+    private static void write(JsonGenerator out, Object value) throws IOException {
         if (value instanceof Map<?, ?> map) {
-            StringBuilder out = new StringBuilder("{");
-            map.forEach((k, v) -> out.append(out.length() > 1 ? "," : "").append(quote(String.valueOf(k)))
-                .append(':').append(write(v)));
-            return out.append('}').toString();
-        }
-        if (value instanceof Collection<?> items) {
-            return items.stream().map(Json::write).collect(Collectors.joining(",", "[", "]"));
-        }
-        if (value == null || value instanceof Boolean || value instanceof Integer || value instanceof Long) {
-            return String.valueOf(value);
-        }
-        if (value instanceof Double number) {
-            return number.isNaN() || number.isInfinite() ? "null" : number.toString();
-        }
-        return quote(value.toString());
-    }
-
-    private static String quote(String text) {
-        StringBuilder out = new StringBuilder("\"");
-        for (char c : text.toCharArray()) {
-            if (c == '"' || c == '\\') {
-                out.append('\\').append(c);
-            } else if (c < 0x20) {
-                out.append(String.format("\\u%04x", (int) c));
-            } else {
-                out.append(c);
+            out.writeStartObject();
+            for (Map.Entry<?, ?> entry : map.entrySet()) {
+                out.writeFieldName(entry.getKey().toString());
+                write(out, entry.getValue());
             }
+            out.writeEndObject();
+        } else if (value instanceof Collection<?> items) {
+            out.writeStartArray();
+            for (Object item : items) {
+                write(out, item);
+            }
+            out.writeEndArray();
+        } else if (value instanceof Double number && !Double.isFinite(number)) {
+            out.writeNull();
+        } else {
+            out.writePOJO(value);
         }
-        return out.append('"').toString();
     }
 }

@@ -1,6 +1,11 @@
 package io.rackspan.load;
 
-import java.util.Arrays;
+import net.sourceforge.argparse4j.ArgumentParsers;
+import net.sourceforge.argparse4j.inf.ArgumentParser;
+import net.sourceforge.argparse4j.inf.ArgumentParserException;
+import net.sourceforge.argparse4j.inf.Namespace;
+import net.sourceforge.argparse4j.inf.Subparsers;
+import net.sourceforge.argparse4j.internal.HelpScreenException;
 
 /**
  * Entry point: {@code produce} sends on a fixed schedule, {@code read} reads a topic back for checking, {@code copy} copies
@@ -20,9 +25,12 @@ public final class LoadMain {
     public static void main(String[] args) {
         int code;
         try {
-            code = run(args);
-        } catch (Options.UsageException e) {
-            System.err.println(e.getMessage());
+            code = run(parser(), args);
+        } catch (HelpScreenException e) {
+            code = OK;
+        } catch (ArgumentParserException e) {
+            // Not the parser's own report, which breaks the text into justified lines below a long usage.
+            System.err.println("rackspan-load: " + e.getMessage() + "; see --help of the command");
             code = USAGE;
         } catch (Exception e) {
             System.err.println("load client failed: " + e + "; see the lines above for what the Kafka client logged");
@@ -33,15 +41,26 @@ public final class LoadMain {
         Runtime.getRuntime().halt(code);
     }
 
-    private static int run(String[] args) throws Exception {
-        String command = args.length == 0 ? "" : args[0];
-        String[] rest = args.length == 0 ? args : Arrays.copyOfRange(args, 1, args.length);
-        return switch (command) {
-            case "produce" -> new ProduceRun(ProduceSettings.parse(rest)).run();
-            case "read" -> new ReadRun(ReadSettings.parse(rest)).run();
-            case "copy" -> new CopyRun(CopySettings.parse(rest)).run();
-            default -> throw new Options.UsageException(
-                "unknown command: saw '" + command + "'; use 'produce', 'read' or 'copy'");
+    private static ArgumentParser parser() {
+        // Width detection starts a shell.
+        ArgumentParsers.setTerminalWidthDetection(false);
+        ArgumentParser parser = ArgumentParsers.newArgumentParser("rackspan-load").defaultHelp(true);
+        Subparsers commands = parser.addSubparsers().dest("command").metavar("COMMAND");
+        ProduceSettings.addOptions(commands.addParser("produce").defaultHelp(true)
+            .help("Sends records on a fixed schedule."));
+        ReadSettings.addOptions(commands.addParser("read").defaultHelp(true)
+            .help("Reads a topic to the end that it had at the start."));
+        CopySettings.addOptions(commands.addParser("copy").defaultHelp(true)
+            .help("Copies a topic in transactions until a line 'stop' on stdin."));
+        return parser;
+    }
+
+    private static int run(ArgumentParser parser, String[] args) throws Exception {
+        Namespace options = parser.parseArgs(args);
+        return switch (options.getString("command")) {
+            case "produce" -> new ProduceRun(ProduceSettings.of(options, parser)).run();
+            case "read" -> new ReadRun(ReadSettings.of(options)).run();
+            default -> new CopyRun(CopySettings.of(options)).run();
         };
     }
 }

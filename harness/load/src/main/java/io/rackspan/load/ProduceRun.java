@@ -77,11 +77,10 @@ final class ProduceRun {
     }
 
     private Recording recording() throws IOException {
-        long capacity = (long) Math.ceil(settings.rate() * settings.duration());
         if (!settings.histogram()) {
-            return new SendLog(settings.out(), settings.producer(), settings.topic(), clock, capacity);
+            return new SendLog(settings.out(), settings.producer(), settings.topic(), clock, settings.capacity());
         }
-        histograms = new Histograms(settings.out(), settings.producer(), capacity);
+        histograms = new Histograms(settings.out(), settings.producer(), settings.capacity());
         return histograms;
     }
 

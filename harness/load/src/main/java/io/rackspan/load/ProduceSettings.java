@@ -1,15 +1,15 @@
 package io.rackspan.load;
 
+import net.sourceforge.argparse4j.inf.ArgumentParser;
+import net.sourceforge.argparse4j.inf.ArgumentParserException;
+import net.sourceforge.argparse4j.inf.Namespace;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Properties;
-import java.util.Set;
 
-/** What one producing run shall do. Times are seconds unless the name says otherwise. */
+/** Settings of one producing run. Times are seconds unless the name says otherwise. */
 record ProduceSettings(String producer, String topic, Path out, Path stopFile, double rate, double duration, int size,
                        int connections, boolean closedLoop, String spread, double readySeconds, double closeSeconds,
                        boolean control, boolean startPaused, boolean histogram, boolean consume, Properties kafka) {
@@ -17,87 +17,124 @@ record ProduceSettings(String producer, String topic, Path out, Path stopFile, d
     static final int MAX_PRODUCER_NAME = 31;
     private static final int MAX_CONNECTIONS = 100;
     private static final int MAX_KIB = 1_000_000;
-    private static final int OPEN_KIB = 64 << 10;
+    private static final long OPEN_KIB = 64 << 10;
     private static final int DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
-    private static final Set<String> KNOWN = Set.of("bootstrap", "topic", "producer", "out", "stop-file", "rate",
-        "duration", "size", "connections", "unanswered-kib", "spread", "ready-seconds", "close-seconds", "control", "start", "acks", "record", "consume",
-        "linger-ms", "retries", "delivery-timeout-ms", "request-timeout-ms", "idempotence");
 
-    /** Where the records go that the process itself consumes, unless they are counted. */
+    /** The file of the records that the process itself consumes, unless they are counted. */
     Path consumed() {
         return out.resolveSibling(out.getFileName() + ".polls");
     }
 
-    static ProduceSettings parse(String[] args) {
-        Options options = new Options(args, KNOWN);
-        String producer = options.required("producer");
-        int nameBytes = producer.getBytes(StandardCharsets.UTF_8).length;
-        if (nameBytes > MAX_PRODUCER_NAME || nameBytes == 0) {
-            throw new Options.UsageException("bad --producer: saw " + nameBytes + " bytes; give 1 to "
-                + MAX_PRODUCER_NAME);
-        }
-        int size = (int) options.positive("size", 200);
-        if (size < Payload.minimumSize(producer)) {
-            throw new Options.UsageException("bad --size: saw " + size + "; a record of producer " + producer
-                + " needs at least " + Payload.minimumSize(producer) + " bytes");
-        }
-        String spread = options.text("spread", "round-robin");
-        if (!spread.matches("round-robin|sticky|keyed|\\d{1,9}")) {
-            throw new Options.UsageException("bad --spread: saw '" + spread
-                + "'; give round-robin, sticky, keyed or the number of one partition");
-        }
-        int connections = options.integer("connections", 1, MAX_CONNECTIONS);
-        for (String choice : List.of("record: records histogram", "consume: no yes")) {
-            String name = choice.substring(0, choice.indexOf(':'));
-            List<String> known = List.of(choice.substring(choice.indexOf(' ') + 1).split(" "));
-            if (!known.contains(options.text(name, known.get(0)))) {
-                throw new Options.UsageException("bad --" + name + ": saw '" + options.text(name, "") + "'; give "
-                    + String.join(" or ", known));
-            }
-        }
-        return new ProduceSettings(producer, options.required("topic"), Path.of(options.required("out")),
-            options.has("stop-file") ? Path.of(options.required("stop-file")) : null,
-            options.positive("rate", 100), options.positive("duration", 3600), size,
-            connections, options.has("unanswered-kib"), spread, options.positive("ready-seconds", 30),
-            options.positive("close-seconds", 10), options.text("control", "none").equals("stdin"),
-            options.text("start", "running").equals("paused"), options.text("record", "").equals("histogram"),
-            options.text("consume", "").equals("yes"), kafka(options));
+    /** Records of the whole schedule. */
+    long capacity() {
+        return (long) Math.ceil(rate * duration);
     }
 
-    private static Properties kafka(Options options) {
+    static void addOptions(ArgumentParser parser) {
+        parser.addArgument("--producer").required(true).type(OptionTypes.name(MAX_PRODUCER_NAME)).metavar("NAME")
+            .help("Name that the records carry.");
+        parser.addArgument("--bootstrap").required(true).metavar("HOST:PORT").help("Bootstrap servers.");
+        parser.addArgument("--topic").required(true).help("Topic to write.");
+        parser.addArgument("--out").required(true).type(OptionTypes.path()).metavar("FILE").help("New file for the results.");
+        parser.addArgument("--rate").type(OptionTypes.positive()).setDefault(100.0).help("Records per second.");
+        parser.addArgument("--duration").type(OptionTypes.positive()).setDefault(3600.0).metavar("SECONDS")
+            .help("Length of the schedule.");
+        parser.addArgument("--size").type(OptionTypes.integer(Integer.MAX_VALUE)).setDefault(200).metavar("BYTES")
+            .help("Size of a record's value.");
+        parser.addArgument("--spread").setDefault("round-robin")
+            .type(OptionTypes.matching("round-robin|sticky|keyed|\\d{1,9}", "round-robin, sticky, keyed or a partition's number"))
+            .help("Choice of the partition: round-robin, sticky, keyed or a partition's number.");
+        addLoopOptions(parser);
+        addControlOptions(parser);
+        addKafkaOptions(parser);
+    }
+
+    private static void addLoopOptions(ArgumentParser parser) {
+        parser.addArgument("--connections").type(OptionTypes.integer(MAX_CONNECTIONS)).setDefault(1).metavar("N")
+            .help("Producers that take the records in turn.");
+        parser.addArgument("--unanswered-kib").type(OptionTypes.integer(MAX_KIB)).metavar("KIB")
+            .help("Closed loop: a producer waits while this much has no answer.");
+        parser.addArgument("--record").choices("records", "histogram").setDefault("records")
+            .help("Keep every record, or histograms of named windows.");
+        parser.addArgument("--consume").choices("no", "yes").setDefault("no").help("Consume the topic in this process too.");
+    }
+
+    private static void addControlOptions(ArgumentParser parser) {
+        parser.addArgument("--control").choices("none", "stdin").setDefault("none")
+            .help("Source of the lines that steer the client.");
+        parser.addArgument("--start").choices("running", "paused").setDefault("running").help("State at the start.");
+        parser.addArgument("--stop-file").type(OptionTypes.path()).metavar("FILE").help("The client stops when it exists.");
+        parser.addArgument("--ready-seconds").type(OptionTypes.positive()).setDefault(30.0).metavar("SECONDS")
+            .help("Time limit for the first metadata.");
+        parser.addArgument("--close-seconds").type(OptionTypes.positive()).setDefault(10.0).metavar("SECONDS")
+            .help("Time limit for the last answers.");
+    }
+
+    private static void addKafkaOptions(ArgumentParser parser) {
+        parser.addArgument("--acks").setDefault("all").help("The producer's acks.");
+        parser.addArgument("--linger-ms").type(Integer.class).setDefault(0).metavar("MS").help("The producer's linger.ms.");
+        parser.addArgument("--retries").metavar("N").help("The producer's retries; 0 turns idempotence off.");
+        parser.addArgument("--idempotence").choices("true", "false").help("The producer's enable.idempotence.");
+        parser.addArgument("--delivery-timeout-ms").type(OptionTypes.integer(Integer.MAX_VALUE)).metavar("MS")
+            .help("The producer's delivery.timeout.ms.");
+        parser.addArgument("--request-timeout-ms").metavar("MS").help("The producer's request.timeout.ms.");
+        OptionTypes.addProperty(parser);
+    }
+
+    static ProduceSettings of(Namespace options, ArgumentParser parser) throws ArgumentParserException {
+        ProduceSettings settings = new ProduceSettings(options.getString("producer"), options.getString("topic"),
+            options.get("out"), options.get("stop_file"), options.getDouble("rate"), options.getDouble("duration"),
+            options.getInt("size"), options.getInt("connections"), options.get("unanswered_kib") != null,
+            options.getString("spread"), options.getDouble("ready_seconds"), options.getDouble("close_seconds"),
+            options.getString("control").equals("stdin"), options.getString("start").equals("paused"),
+            options.getString("record").equals("histogram"), options.getString("consume").equals("yes"), kafka(options));
+        int least = Payload.minimumSize(settings.producer);
+        if (settings.size < least) {
+            throw new ArgumentParserException("argument --size: observed " + settings.size + "; a record of producer "
+                + settings.producer + " needs at least " + least + " bytes", parser);
+        }
+        if (!settings.histogram && settings.capacity() > SendLog.MAX_RECORDS) {
+            throw new ArgumentParserException("the record file would be too large: observed " + settings.capacity()
+                + " records from --rate times --duration; lower one of them", parser);
+        }
+        return settings;
+    }
+
+    private static Properties kafka(Namespace options) {
         Properties p = new Properties();
-        p.put(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, options.required("bootstrap"));
-        p.put(ProducerConfig.CLIENT_ID_CONFIG, "load-" + options.required("producer"));
+        p.put(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, options.getString("bootstrap"));
+        p.put(ProducerConfig.CLIENT_ID_CONFIG, "load-" + options.getString("producer"));
         p.put(ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG, ByteArraySerializer.class.getName());
         p.put(ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG, ByteArraySerializer.class.getName());
-        p.put(ProducerConfig.ACKS_CONFIG, options.text("acks", "all"));
-        p.put(ProducerConfig.LINGER_MS_CONFIG, options.text("linger-ms", "0"));
+        p.put(ProducerConfig.ACKS_CONFIG, options.getString("acks"));
+        int linger = options.getInt("linger_ms");
+        p.put(ProducerConfig.LINGER_MS_CONFIG, Integer.toString(linger));
         // A full buffer or missing metadata must not hold up the schedule: the send then fails quickly and is
         // counted, and what it still cost shows as send lag of the records after it.
         // A closed loop waits for room instead.
-        p.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, options.has("unanswered-kib") ? "60000" : "50");
-        long kib = options.integer("unanswered-kib", OPEN_KIB, MAX_KIB);
-        p.put(ProducerConfig.BUFFER_MEMORY_CONFIG, Long.toString(kib << 10));
-        if (options.has("retries")) {
-            p.put(ProducerConfig.RETRIES_CONFIG, options.required("retries"));
-            if (options.required("retries").equals("0")) {
+        Integer kib = options.getInt("unanswered_kib");
+        p.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, kib != null ? "60000" : "50");
+        p.put(ProducerConfig.BUFFER_MEMORY_CONFIG, Long.toString((kib != null ? kib : OPEN_KIB) << 10));
+        String retries = options.getString("retries");
+        if (retries != null) {
+            p.put(ProducerConfig.RETRIES_CONFIG, retries);
+            if (retries.equals("0")) {
                 p.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, "false");
             }
         }
-        if (options.has("idempotence")) {
-            p.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, options.required("idempotence"));
+        if (options.getString("idempotence") != null) {
+            p.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, options.getString("idempotence"));
         }
-        if (options.has("delivery-timeout-ms")) {
-            int delivery = (int) options.positive("delivery-timeout-ms", 0);
-            int linger = Integer.parseInt(options.text("linger-ms", "0"));
-            p.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, Integer.toString(delivery));
+        Integer delivery = options.getInt("delivery_timeout_ms");
+        if (delivery != null) {
+            p.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, delivery.toString());
             p.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG,
                 Integer.toString(Math.max(1, Math.min(DEFAULT_REQUEST_TIMEOUT_MS, delivery - linger))));
         }
-        if (options.has("request-timeout-ms")) {
-            p.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, options.required("request-timeout-ms"));
+        if (options.getString("request_timeout_ms") != null) {
+            p.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, options.getString("request_timeout_ms"));
         }
-        p.putAll(options.properties());
+        p.putAll(OptionTypes.properties(options));
         return p;
     }
 }

@@ -1,27 +1,34 @@
 package io.rackspan.load;
 
+import net.sourceforge.argparse4j.inf.ArgumentParser;
+import net.sourceforge.argparse4j.inf.Namespace;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 import java.nio.file.Path;
 import java.util.Properties;
-import java.util.Set;
 
-/** What one reading run shall do; {@code idleSeconds} is how long it may go without progress. */
+/** Settings of one reading run; {@code idleSeconds} limits the time without progress. */
 record ReadSettings(String topic, Path out, double idleSeconds, Properties kafka) {
 
-    private static final Set<String> KNOWN = Set.of("bootstrap", "topic", "out", "isolation", "idle-seconds");
+    static void addOptions(ArgumentParser parser) {
+        parser.addArgument("--bootstrap").required(true).metavar("HOST:PORT").help("Bootstrap servers.");
+        parser.addArgument("--topic").required(true).help("Topic to read.");
+        parser.addArgument("--out").required(true).type(OptionTypes.path()).metavar("FILE").help("New file for the records.");
+        parser.addArgument("--isolation").setDefault("read_uncommitted").metavar("LEVEL").help("Isolation level.");
+        parser.addArgument("--idle-seconds").type(OptionTypes.positive()).setDefault(30.0).metavar("SECONDS")
+            .help("Time without a record after which reading fails.");
+        OptionTypes.addProperty(parser);
+    }
 
-    static ReadSettings parse(String[] args) {
-        Options options = new Options(args, KNOWN);
+    static ReadSettings of(Namespace options) {
         Properties p = new Properties();
-        p.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, options.required("bootstrap"));
+        p.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, options.getString("bootstrap"));
         p.put(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class.getName());
         p.put(ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class.getName());
-        p.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, options.text("isolation", "read_uncommitted"));
+        p.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, options.getString("isolation"));
         p.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, "false");
-        p.putAll(options.properties());
-        return new ReadSettings(options.required("topic"), Path.of(options.required("out")),
-            options.positive("idle-seconds", 30), p);
+        p.putAll(OptionTypes.properties(options));
+        return new ReadSettings(options.getString("topic"), options.get("out"), options.getDouble("idle_seconds"), p);
     }
 }

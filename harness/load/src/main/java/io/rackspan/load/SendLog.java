@@ -22,6 +22,8 @@ final class SendLog implements Recording {
 
     static final int RECORD = 40;
     static final int HEADER = 16_384;
+    /** More do not fit into one mapped file. */
+    static final long MAX_RECORDS = (Integer.MAX_VALUE - HEADER) / RECORD;
     private static final byte[] MAGIC = "RKSENDS1".getBytes(StandardCharsets.US_ASCII);
     private static final int PRODUCER_AT = 40;
     private static final int TOPIC_AT = 72;
@@ -36,10 +38,6 @@ final class SendLog implements Recording {
 
     SendLog(Path path, String producer, String topic, Clock clock, long capacity) throws IOException {
         long bytes = HEADER + capacity * RECORD;
-        if (bytes > Integer.MAX_VALUE) {
-            throw new Options.UsageException("the record file would be too large: saw " + capacity
-                + " records from --rate times --duration; lower one of them");
-        }
         this.capacity = (int) capacity;
         channel = FileChannel.open(path, StandardOpenOption.CREATE_NEW, StandardOpenOption.READ,
             StandardOpenOption.WRITE);
