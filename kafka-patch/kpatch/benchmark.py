@@ -1,4 +1,4 @@
-"""`gradle benchmark`: JMH on the official jars and on the patched ones, and the two side by side."""
+"""`gradle benchmark`: JMH on the official jars and on the patched ones, and a comparison of the two."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KEY = tuple[str, int, str]
 
 @dataclass(frozen=True)
 class Cell:
-    """One benchmark with its parameters in one round on one side: ns and bytes an operation."""
+    """One benchmark with its parameters in one round of one variant: ns and bytes an operation."""
 
     benchmark: str
     replicas: int
@@ -40,13 +40,13 @@ class Cell:
 
     @property
     def key(self) -> _KEY:
-        """What is the same in every round."""
+        """The identity of the cell, the same in every round."""
         return self.benchmark, self.replicas, self.feature
 
 
 @dataclass(frozen=True)
 class Round:
-    """What one round measured, the two sides one after the other."""
+    """The cells of one round, of both variants."""
 
     stock: list[Cell]
     patched: list[Cell]
@@ -66,21 +66,21 @@ def run(stock: Path, patched: Path, out: Path, options: list[str], rounds: int) 
     shutil.rmtree(classes, ignore_errors=True)
     classes.mkdir(parents=True)
     sources = [*sorted(SOURCES.rglob("*.java")), junit.TESTS / "java/io/rackspan/cluster/LeaderFixture.java"]
-    # Newer compilers run annotation processors only when they are reported to.
+    # Newer compilers run annotation processors only with an option.
     processors = ["-proc:full"] if toolchain.javac_major() >= 21 else []
     command = [compiler.tools().javac, *processors, "--release", "17", "-nowarn"]
     command += ["-d", str(classes), "-cp", _join([*_jars(patched), *tests]), *map(str, sources)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise KpatchError("the benchmarks do not compile", done.stderr[-4000:], "Correct them in kafka-patch/src/jmh")
-    sides = {"stock": (stock, ["-p", "feature=off"]), "patched": (patched, [])}
+    variants = {"stock": (stock, ["-p", "feature=off"]), "patched": (patched, [])}
     found = []
     for number in range(rounds):
-        order = list(sides) if number % 2 == 0 else list(sides)[::-1]
+        order = list(variants) if number % 2 == 0 else list(variants)[::-1]
         measured = {}
         for name in order:
             print(f"round {number + 1} of {rounds}: {name}", flush=True)
-            libs, more = sides[name]
+            libs, more = variants[name]
             measured[name] = _measure(name, [classes, *_jars(libs), *tests], out, [*options, *more])
         found.append(Round(measured["stock"], measured["patched"]))
     text = table(found)
@@ -99,7 +99,7 @@ def _measure(name: str, path: Iterable[Path], out: Path, options: list[str]) -> 
     finally:
         shutil.rmtree(tmp, ignore_errors=True)
     if code or not file.is_file():
-        raise KpatchError(f"JMH on {name} jars failed", f"exit code {code}", "See what it says above")
+        raise KpatchError(f"JMH on {name} jars failed", f"exit code {code}", "See its output above")
     return parse(file.read_text())
 
 
@@ -108,9 +108,9 @@ def parse(text: str) -> list[Cell]:
     found = []
     for row in json.loads(text):
         memory = row["secondaryMetrics"].get(_MEMORY, {"score": 0.0})
-        name, reported = ".".join(row["benchmark"].split(".")[-2:]), row["params"]
+        name, parameters = ".".join(row["benchmark"].split(".")[-2:]), row["params"]
         cell = Cell(
-            name, int(reported["replicas"]), reported["feature"], row["primaryMetric"]["score"], memory["score"]
+            name, int(parameters["replicas"]), parameters["feature"], row["primaryMetric"]["score"], memory["score"]
         )
         found.append(cell)
     return found
@@ -118,7 +118,7 @@ def parse(text: str) -> list[Cell]:
 
 def table(rounds: Sequence[Round]) -> str:
     """Markdown: each cell of the patched jars beside the same benchmark on the official ones: medians over rounds, the
-    least and the greatest ratio to stock of one round, and whether all of it is within its bound.
+    least and the greatest ratio to stock of one round, and whether all of these are within its bound.
     """
     lines = [
         "| benchmark | replicas | cell | ns/op | B/op | ns / stock | of one round | bound | B - stock |",
@@ -152,7 +152,7 @@ def _row(cells: list[Cell], stock: list[Cell]) -> str:
 
 
 def verdict(ratios: Sequence[float], bound: float) -> str:
-    """Whether the median ratio is within its bound, as far as the rounds can report."""
+    """The verdict on the median ratio, as far as the rounds allow one."""
     if len(ratios) < ENOUGH:
         return "not enough runs"
     if max(ratios) <= bound:

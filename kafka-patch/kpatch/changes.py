@@ -1,4 +1,4 @@
-"""Which classes of a built distribution are not the official ones, and by which patch: `changed-classes.txt`."""
+"""Lists the classes of a distribution that are not the official ones, with their patches: `changed-classes.txt`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def text(up: upstream.Upstream, libs: Path) -> str:
         raise KpatchError(
             f"{libs.parent.name} differs from the official jars where it must not",
             "\n  " + "\n  ".join(wrong),
-            "\nBuild it anew: gradle dist",
+            "\nBuild it again: gradle dist",
         )
     return _HEAD + "".join(f"{line}\n" for line in lines)
 
@@ -74,7 +74,7 @@ def _differing(official: Path, built: Path, wrong: list[str]) -> Iterator[tuple[
 
 
 def _touches(patch: series.Patch, artifact: str, entry: str, data: bytes) -> bool:
-    """Whether a patch touches the source of a class: by its name, or by the source's name that the class carries."""
+    """Returns whether a patch touches the source of a class: by its name, or by the source name in the class file."""
     for file in patch.files:
         module, _, source = file.path.partition("/")
         if module != artifact:

@@ -1,4 +1,4 @@
-"""`python -m kpatch`: what the Gradle tasks call."""
+"""Command line of the Gradle tasks: `python -m kpatch`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _rebuild(_: upstream.Upstream, __: argparse.Namespace) -> None:
 def _check(up: upstream.Upstream, args: argparse.Namespace) -> None:
     if findings := checks.check(up, sources(up), args.patches):
         raise KpatchError(
-            f"{len(findings)} finding(s) in patches", "\n  " + "\n  ".join(findings), "\nMend each of them"
+            f"{len(findings)} finding(s) in patches", "\n  " + "\n  ".join(findings), "\nFix each of them"
         )
     print(f"{len(series.read_series(args.patches))} patch(es): strict apply, headers, no context, round trip: ok")
 
@@ -85,7 +85,7 @@ def _changes(up: upstream.Upstream, args: argparse.Namespace) -> None:
         changes.LIST.write_text(found)
     else:
         changes.check(found)
-    print(f"{found.count(chr(10)) - 1} classes are not the official ones, as {changes.LIST.name} says")
+    print(f"{found.count(chr(10)) - 1} classes differ from the official ones, as listed in {changes.LIST.name}")
 
 
 def _toolchain(up: upstream.Upstream, args: argparse.Namespace) -> None:
@@ -140,7 +140,7 @@ def main(argv: list[str] | None = None) -> int:
 
     command("apply", _apply, "make the work tree: base and one commit per patch")
     command("rebuild", _rebuild, "write the work tree's commits to the patch folder")
-    command("check", _check, "demand that the patch folder is sound").add_argument(
+    command("check", _check, "check the patch folder: strict apply, headers, no context, round trip").add_argument(
         "--patches", type=Path, default=paths.PATCHES
     )
     command("list", _list, "patches with proposal, files and size")
@@ -162,7 +162,7 @@ def main(argv: list[str] | None = None) -> int:
     test.add_argument("classes", nargs="*")
     bench = command("benchmark", _benchmark, "run JMH on the official jars and on the patched ones")
     bench.add_argument("--out", type=Path, default=paths.BUILD / "benchmark")
-    bench.add_argument("--rounds", type=int, default=benchmark.ENOUGH, help="how often both sides take their turn")
+    bench.add_argument("--rounds", type=int, default=benchmark.ENOUGH, help="number of rounds, each with both variants")
     bench.add_argument("--options", default="", help="for JMH, as '-f 1 -p replicas=3 LeaderBenchmark'")
     command("load", _load, "compile the load client").add_argument(
         "--jar", type=Path, default=paths.BUILD / "load" / "rackspan-load.jar"

@@ -1,4 +1,4 @@
-"""Compiles the patched modules: complete for a distribution, only what is touched while developing."""
+"""Compiles the patched modules: all sources for a distribution, only touched ones while developing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def tools() -> Tools:
 
 
 def inputs() -> str:
-    """The digest of what a complete build's classes are made of: sources, patches, libraries, compilers, and how."""
+    """The digest of everything that the classes of a full build depend on: sources, patches, libraries, compilers."""
     found = hashlib.sha256((paths.KAFKA_PATCH / "upstream.toml").read_bytes())
     for role in ("sources", "runtime", "scalac"):
         found.update("".join(f"{role} {a.file.name} {a.sha256}\n" for a in upstream.artifacts(role)).encode())

@@ -2,7 +2,7 @@
 
 
 class KpatchError(Exception):
-    """Something failed: says what, what was observed, and what to do; `kpatch` prints it and exits 1."""
+    """A failure with what was observed and what to do; `kpatch` prints it and exits 1."""
 
     def __init__(self, what: str, observed: str, todo: str) -> None:
         super().__init__(f"{what}: {observed}. {todo}")

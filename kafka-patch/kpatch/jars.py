@@ -1,4 +1,4 @@
-"""Jars made anew from the official ones, the same bytes from the same inputs."""
+"""Repacks the official jars with other classes; the same inputs give the same bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def class_files(classes: Path) -> dict[str, Path]:
 
 
 def belongs(entry: str, source: str) -> bool:
-    """Whether a class entry comes from a source `package/Name.ext`, nested and companion classes included."""
+    """Returns whether a class entry comes from a source `package/Name.ext`, nested and companion classes included."""
     stem = source.rsplit(".", 1)[0]
     name = entry.removesuffix(".class")
     return name == stem or name.startswith(stem + "$")

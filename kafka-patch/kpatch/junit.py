@@ -18,7 +18,7 @@ def run(libs: Path, out: Path, classes: list[str]) -> int:
     Reports go to `out/reports` (JUnit XML). Returns the console's exit code: 0 all passed, 1 some failed, 2 none found.
     """
     jars = [p for p in sorted(libs.glob("*.jar")) if "javaagent" not in p.name]
-    # Several test jars hold a log4j2.yaml; upstream's tests that read what was logged need that of kafka_2.13.
+    # Several test jars hold a log4j2.yaml; upstream's tests that read log lines need that of kafka_2.13.
     tests = sorted(upstream.artifacts("test"), key=lambda a: a.name != "kafka_2.13")
     path = [*jars, *dict.fromkeys(a.file for a in [*tests, *upstream.artifacts("junit")])]
     ours = out / "classes"
@@ -32,7 +32,7 @@ def run(libs: Path, out: Path, classes: list[str]) -> int:
     folder = out / "tmp"
     folder.mkdir(parents=True, exist_ok=True)
     command = [compiler.tools().java, "-Xmx2g", "-Djava.security.manager=allow", f"-Djava.io.tmpdir={folder}"]
-    # What is on the wire is compared with what the official client library reads and writes.
+    # Bytes on the wire are compared with those of the official client library.
     command.append(f"-Drackspan.stock.clients={upstream.official('kafka-clients')}")
     command += [
         "-cp",

@@ -18,7 +18,7 @@ OFFICIAL_JAVAC = 25
 
 @dataclass(frozen=True)
 class Comparison:
-    """One module: how many classes, and which differ from the official ones or are missing on a side."""
+    """One module: how many classes, and which differ from the official ones or are missing or extra here."""
 
     artifact: str
     total: int
@@ -37,7 +37,7 @@ def javac_major() -> int:
 def compare(
     up: upstream.Upstream, sources: dict[str, Path], out: Path, only: list[str], say: compiler.Progress
 ) -> list[Comparison]:
-    """Compiles the unpatched modules complete and compares every class with the official one, byte for byte."""
+    """Compiles all sources of the unpatched modules and compares every class with the official one, byte for byte."""
     wanted = upstream.Upstream(
         up.name, up.version, up.scala, up.build, tuple(m for m in up.modules if not only or m.artifact in only)
     )
@@ -70,7 +70,7 @@ def _compare(module: upstream.Module, out: Path) -> Comparison:
 
 
 def report(up: upstream.Upstream, sources: dict[str, Path], out: Path, only: list[str], say: compiler.Progress) -> str:
-    """The comparison in words, one line a module, differing classes listed."""
+    """The comparison as text, one line a module, differing classes listed."""
     lines = [f"javac {javac_major()} (official classes: javac {OFFICIAL_JAVAC}), scalac {up.scala}"]
     for c in compare(up, sources, out, only, say):
         same = c.total - len(c.scala_differ) - len(c.java_differ)

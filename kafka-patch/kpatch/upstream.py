@@ -1,4 +1,4 @@
-"""The pinned base: `upstream.toml` (what) and `artifacts.json` (where the verified files are)."""
+"""The pinned base: its versions (`upstream.toml`) and its verified files (`artifacts.json`)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Upstream:
 
 
 def load(file: Path = paths.KAFKA_PATCH / "upstream.toml", base: Path = paths.HOME / "upstream.toml") -> Upstream:
-    """Reads `upstream.toml`, and over it what another base has different; of that only version, scala and build."""
+    """Reads `upstream.toml`, overridden by another base's version, Scala and build."""
     if not base.is_file():
         raise KpatchError(f"there is no base {base.parent.name}", f"{base} is missing", "Name a folder of bases/")
     raw = tomllib.loads(file.read_text()) | tomllib.loads(base.read_text())

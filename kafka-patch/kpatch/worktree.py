@@ -94,7 +94,7 @@ def export(where: Path) -> dict[str, str]:
 def apply(
     up: upstream.Upstream, sources: dict[str, Path], work: Path = paths.WORK, patches: Path = paths.PATCHES
 ) -> str:
-    """`applyPatches`: (re)makes the developer's tree. Refuses to throw away what is not in the patches yet."""
+    """`applyPatches`: (re)makes the developer's tree. Refuses to discard what the patches do not hold."""
     if work.exists():
         if dirty := git(work, "status", "--porcelain").strip():
             raise KpatchError(
@@ -103,7 +103,7 @@ def apply(
         if export(work) != _on_disk(patches):
             raise KpatchError(
                 "work tree and patches differ",
-                f"commits above {BASE} in {work.name}/ are not what patches/ holds",
+                f"commits above {BASE} in {work.name}/ differ from patches/",
                 f"Run: gradle rebuildPatches to keep the commits, or delete {work.name}/ to drop them",
             )
     new = work.with_name(work.name + ".new")

@@ -27,8 +27,8 @@ import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
- * The leader of a partition whose replicas are in three racks: an append with acks=all, and a follower that says how far it is.
- * `off`: as on stock. `on`: two racks are asked for. `waiting`: besides, a request with acks=min.insync.replicas waits.
+ * The leader of a partition whose replicas are in three racks: an append with acks=all, and a follower's report of its log end.
+ * `off`: as on stock. `on`: two racks are required. `waiting`: in addition, a request with acks=min.insync.replicas waits.
  */
 @State(Scope.Benchmark)
 @Fork(1)

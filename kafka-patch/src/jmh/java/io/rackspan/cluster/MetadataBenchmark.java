@@ -30,7 +30,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** A metadata response of fifty topics of ten partitions, from the cache to the bytes. `on`: brokers tell what topics ask to be in sync. */
+/** A metadata response of fifty topics of ten partitions, from the cache to the bytes. `on`: brokers report what topics require to be in sync. */
 @State(Scope.Benchmark)
 @Fork(1)
 @Warmup(iterations = 2, time = 1)
@@ -77,7 +77,7 @@ public class MetadataBenchmark {
         return MessageUtil.toByteBufferAccessor(response, ApiKeys.METADATA.latestVersion()).buffer();
     }
 
-    /** What stock jars have not; loaded only where it is used. */
+    /** Calls that stock jars lack; loaded only where it is used. */
     private static final class Ours {
 
         private static void declare(KRaftMetadataCache cache, List<MetadataResponseTopic> topics) {

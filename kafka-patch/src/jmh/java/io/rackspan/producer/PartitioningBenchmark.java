@@ -49,7 +49,7 @@ public class PartitioningBenchmark {
         return feature.equals("on") ? Ours.choose(partitioner, cluster) : partitioner.partition("t", null, null, null, null, cluster);
     }
 
-    /** What stock jars have not; loaded only where it is used. */
+    /** Calls that stock jars lack; loaded only where it is used. */
     private static final class Ours {
 
         private static PartitionInfo partition(int partition, Node[] nodes) {

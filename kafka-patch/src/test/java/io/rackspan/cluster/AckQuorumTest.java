@@ -32,7 +32,7 @@ import static org.mockito.ArgumentMatchers.anyInt;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.when;
 
-/** Who is counted, when the count starts afresh, and when waiters are to be woken. Brokers 1 (leader) and 2 in rack a, 3 in rack b. */
+/** The replicas that count, the start of a new count, and the waking of waiters. Brokers 1 (leader) and 2 in rack a, 3 in rack b. */
 final class AckQuorumTest {
 
     private static final TopicPartition TP = new TopicPartition("orders", 0);
@@ -104,11 +104,11 @@ final class AckQuorumTest {
         assertFalse(quorum.isSettled(committed(1, 2, 3), 2, 1), "another state, however alike");
         report(2, 3);
         assertFalse(quorum.reached(3, ALL, 3, 1));
-        assertFalse(quorum.isSettled(ALL, 2, 1), "as it was asked for three replicas in between, a look may have found what nobody was woken for");
+        assertFalse(quorum.isSettled(ALL, 2, 1), "three replicas were required in between: a check may have found what no waiter was woken for");
         assertTrue(fetch(2, 3, ALL, 2, 1));
         assertTrue(quorum.isSettled(ALL, 2, 1));
         racks = BrokerRacks.of(Map.of(1, "a", 2, "c", 3, "b"));
-        assertTrue(quorum.isSettled(ALL, 2, 1), "racks are not asked for");
+        assertTrue(quorum.isSettled(ALL, 2, 1), "racks are not required");
         fetch(2, 3, ALL, 2, 2);
         racks = BrokerRacks.of(Map.of(1, "a", 2, "a", 3, "b"));
         assertFalse(quorum.isSettled(ALL, 2, 2));
@@ -133,7 +133,7 @@ final class AckQuorumTest {
 
     /** As after an unclean restart: who waits for a record written twice may need the lower offset. */
     @Test
-    void aFollowerThatFallsBackIsHeardWhenItAdvancesAgain() {
+    void aFollowerThatTruncatesCountsWhenItAdvancesAgain() {
         quorum.await();
         assertTrue(fetch(2, 9, ALL, 2, 1));
         assertFalse(fetch(2, 3, ALL, 2, 1));
@@ -179,7 +179,7 @@ final class AckQuorumTest {
     }
 
     @Test
-    void whatWasReportedInAnEarlierEpochIsAskedAgain() {
+    void reportsOfAnEarlierEpochDoNotCountUntilRepeated() {
         quorum.await();
         report(2, 7);
         assertTrue(quorum.reached(7, ALL, 2, 1));
@@ -192,7 +192,7 @@ final class AckQuorumTest {
     }
 
     @Test
-    void theCountIsAfreshForTheFirstWhoWaits() {
+    void theFirstWaiterStartsANewCount() {
         quorum.await().release();
         assertFalse(quorum.reached(3, ALL, 2, 1));
         report(2, 3);

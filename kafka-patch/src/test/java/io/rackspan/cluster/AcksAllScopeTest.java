@@ -24,7 +24,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-/** acks.all.scope: whose acks=all waits for min.insync.replicas only. Replicas 1, 2, 3, two of them asked for. */
+/** acks.all.scope: topics whose acks=all waits for min.insync.replicas only. Replicas 1, 2, 3, two of them required. */
 final class AcksAllScopeTest {
 
     private static final String NAME = "acks.all.scope";
@@ -37,7 +37,7 @@ final class AcksAllScopeTest {
         return broker;
     }
 
-    /** Whether one follower is enough for a new write. Afterwards all have it. */
+    /** Returns whether one follower is enough for a new write. Afterwards all have it. */
     private static boolean oneFollowerIsEnough(LeaderFixture broker, Partition partition, AppendOrigin origin) {
         TopicPartition tp = partition.topicPartition();
         CompletableFuture<Map<TopicPartition, PartitionResponse>> answer = broker.produceTo(-1, origin, 600_000, tp);
@@ -52,7 +52,7 @@ final class AcksAllScopeTest {
     }
 
     @Test
-    void decidesForClientsOfTheTopicAndForNobodyElse() throws Exception {
+    void appliesToClientsOfTheTopicOnly() throws Exception {
         try (LeaderFixture broker = broker(Map.of())) {
             Partition partition = broker.lead(ALL, Map.of(NAME, "min.insync.replicas"));
             Partition other = broker.addTopic("other", ALL);
@@ -112,7 +112,7 @@ final class AcksAllScopeTest {
     }
 
     @Test
-    void theDefaultIsTheIsrAndOtherWordsAreRefused() {
+    void theDefaultIsTheIsrAndOtherValuesAreRefused() {
         assertFalse(new LogConfig(Map.of()).acksAllNeedsMinInSyncReplicasOnly);
         assertTrue(new LogConfig(Map.of(NAME, "min.insync.replicas")).acksAllNeedsMinInSyncReplicasOnly);
         ConfigException refusal = assertThrows(ConfigException.class, () -> LogConfig.validate(Map.of(NAME, "majority")));

@@ -22,7 +22,7 @@ import java.util.stream.Collectors;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-/** What acks cost and what they expose. Replicas 1, 2, 3, two of them asked for. */
+/** Metrics of requests by acks and of exposed records. Replicas 1, 2, 3, two of them required. */
 final class AcksMetricsTest {
 
     private static final List<Integer> ALL = List.of(1, 2, 3);

@@ -37,7 +37,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-/** Topics that ask for more than their partition has: replicas 1 and 2 in rack a, 3 in rack b, 4 in rack c. */
+/** Topics that require more than their partition has: replicas 1 and 2 in rack a, 3 in rack b, 4 in rack c. */
 final class ConsistencyGateTest {
 
     private static final String ACTION = "min.insync.replicas.inconsistent.action";
@@ -65,7 +65,7 @@ final class ConsistencyGateTest {
     }
 
     @Test
-    void aWriteThatCanNeverBeAcknowledgedEndsForGood() {
+    void aWriteThatCanNeverBeAcknowledgedFailsWithANonRetriableError() {
         broker.lead(PAIR, THREE);
         for (int acks : new int[] {-1, -2}) {
             PartitionResponse answer = refused(acks);
@@ -90,7 +90,7 @@ final class ConsistencyGateTest {
     }
 
     @Test
-    void itIsSaidBeforeTheIsrIsLookedAt() {
+    void isReportedBeforeAShortageOfTheIsr() {
         broker.lead(PAIR, THREE);
         broker.controllerChangesIsr(List.of(1));
         assertEquals(Errors.INCONSISTENT_REPLICA_CONFIGURATION, refused(-1).error);
@@ -139,7 +139,7 @@ final class ConsistencyGateTest {
     }
 
     @Test
-    void racksThatTheAssignmentLacksAreAFinalErrorToo() {
+    void racksThatTheAssignmentLacksAreANonRetriableErrorToo() {
         broker.lead(PAIR, Map.of("min.insync.racks", "2", ACTION, "clamp"));
         for (int acks : new int[] {-1, -2}) {
             PartitionResponse answer = refused(acks);

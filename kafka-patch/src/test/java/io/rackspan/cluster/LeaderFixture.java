@@ -79,7 +79,7 @@ import static org.mockito.Mockito.mock;
 
 /**
  * Broker 1 of a cluster with real metadata cache, publisher, replica manager and logs. Followers are played by the test; metadata
- * records are replayed as the broker would get them from the controller. Time stands still unless a test moves it.
+ * records are replayed as the broker would get them from the controller. Time does not pass unless a test moves it.
  */
 final class LeaderFixture implements AutoCloseable {
 

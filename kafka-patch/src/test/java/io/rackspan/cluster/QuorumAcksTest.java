@@ -21,7 +21,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-/** When acks=min.insync.replicas is answered, on a real partition with a real log: replicas 1 and 2 in rack a, 3 and 4 in rack b. */
+/** Answers to acks=min.insync.replicas on a real partition with a real log: replicas 1 and 2 in rack a, 3 and 4 in rack b. */
 final class QuorumAcksTest {
 
     private static final List<Integer> ALL = List.of(1, 2, 3, 4);
@@ -169,7 +169,7 @@ final class QuorumAcksTest {
     }
 
     @Test
-    void loweringTheReplicasAskedForAnswersWithoutAnyWriteOrFetch() {
+    void loweringTheRequiredReplicasAnswersWithoutAnyWriteOrFetch() {
         broker.lead(ALL, Map.of("min.insync.replicas", "3"));
         CompletableFuture<PartitionResponse> answer = broker.produce(-2);
         broker.fetch(2, 1);
@@ -190,7 +190,7 @@ final class QuorumAcksTest {
     }
 
     @Test
-    void loweringTheRacksAskedForOrMovingABrokerAnswers() {
+    void loweringTheRequiredRacksOrMovingABrokerAnswers() {
         broker.lead(ALL, TWO_IN_TWO);
         CompletableFuture<PartitionResponse> answer = broker.produce(-2);
         broker.fetch(2, 1);

@@ -26,7 +26,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-/** How a waiting request with acks=min.insync.replicas ends other than well: at once, once, and with nothing left behind. */
+/** Failures of a waiting request with acks=min.insync.replicas: at once, once, and with nothing left behind. */
 final class QuorumEndingsTest {
 
     private static final List<Integer> ALL = List.of(1, 2, 3, 4);
@@ -80,7 +80,7 @@ final class QuorumEndingsTest {
     }
 
     @Test
-    void moreIsAskedForThanThereIs() {
+    void theRequirementsAreRaisedAboveTheIsr() {
         broker.controllerChangesIsr(List.of(1, 3));
         assertFalse(answer.isDone());
         broker.topicConfig("min.insync.replicas", "3");
@@ -94,7 +94,7 @@ final class QuorumEndingsTest {
     }
 
     @Test
-    void nobodyLeads() {
+    void noBrokerLeads() {
         broker.publish(broker.electing(-1));
         assertEquals(Errors.NOT_LEADER_OR_FOLLOWER, ended().error);
     }
@@ -146,7 +146,7 @@ final class QuorumEndingsTest {
 
     /** The broker sees in one go that it lost the leadership and got it back. */
     @Test
-    void aNewEpochOfTheSameLeaderEndsNothingButAsksFollowersAgain() {
+    void aNewEpochOfTheSameLeaderEndsNothingAndWaitsForNewReports() {
         broker.topicConfig("min.insync.replicas", "3");
         broker.fetch(2, 1);
         broker.publish(broker.electing(2), broker.electing(1));
@@ -171,7 +171,7 @@ final class QuorumEndingsTest {
 
     /** A fetch that read the log in one epoch may come to be noted in the next; the follower may have truncated since. */
     @Test
-    void whatAFetchOfAnEarlierEpochSaysIsDropped() throws Exception {
+    void theOffsetOfAFetchOfAnEarlierEpochIsDropped() throws Exception {
         Method note = Arrays.stream(Partition.class.getDeclaredMethods())
             .filter(m -> m.getName().equals("updateFollowerFetchState") && m.getParameterCount() == 7).findFirst().orElseThrow();
         note.setAccessible(true);

@@ -56,7 +56,7 @@ final class QuorumModelTest {
             }
             broker.publish(broker.electing(-1));
             for (Pending request : pending)
-                assertEquals(Errors.NOT_LEADER_OR_FOLLOWER, now(request.answer).error, this::told);
+                assertEquals(Errors.NOT_LEADER_OR_FOLLOWER, now(request.answer).error, this::steps);
             assertEquals(0, partition.ackQuorum().waiting());
             assertEquals(List.of(), broker.faults);
         }
@@ -73,7 +73,7 @@ final class QuorumModelTest {
                 if (refusal == Errors.NONE)
                     pending.add(new Pending(required, answer));
                 else
-                    assertEquals(refusal, now(answer).error, this::told);
+                    assertEquals(refusal, now(answer).error, this::steps);
             }
             case 3 -> {
                 history.add("produce acks=1");
@@ -130,13 +130,13 @@ final class QuorumModelTest {
         for (Iterator<Pending> i = pending.iterator(); i.hasNext();) {
             Pending request = i.next();
             boolean ends = refusal != Errors.NONE || isHeld(request.requiredOffset);
-            assertEquals(ends, request.answer.isDone(), () -> "request for " + request.requiredOffset + ": " + told());
+            assertEquals(ends, request.answer.isDone(), () -> "request for " + request.requiredOffset + ": " + steps());
             if (ends) {
-                assertEquals(refusal, now(request.answer).error, this::told);
+                assertEquals(refusal, now(request.answer).error, this::steps);
                 i.remove();
             }
         }
-        assertEquals(pending.size(), partition.ackQuorum().waiting(), this::told);
+        assertEquals(pending.size(), partition.ackQuorum().waiting(), this::steps);
     }
 
     private Errors refusal(String when) {
@@ -162,7 +162,7 @@ final class QuorumModelTest {
         return brokers.stream().map(racks::get).distinct().count();
     }
 
-    private String told() {
+    private String steps() {
         return "ISR " + partition.partitionState().isr() + ", ends " + ends + ", racks " + racks + ", " + minReplicas + " replicas in " +
             minRacks + " racks, after " + history;
     }

@@ -12,7 +12,7 @@ final class QuorumOffsetTest {
 
     private static final int ROUNDS = 20_000;
 
-    /** A set of members and what is asked of them. Log ends are few, so that many are equal. */
+    /** A set of members and what is required of them. Log ends are few, so that many are equal. */
     private record Case(Object[] members, int[] racks, long[] ends, int minReplicas, int minRacks) {
 
         static Case draw(Random random) {
@@ -69,7 +69,7 @@ final class QuorumOffsetTest {
     }
 
     @Test
-    void changesGiveWhatCountingAfreshGives() {
+    void changesGiveTheSameAsANewCount() {
         Random random = new Random(2);
         for (int round = 0; round < ROUNDS / 10; round++) {
             Case drawn = Case.draw(random);
@@ -100,7 +100,7 @@ final class QuorumOffsetTest {
     }
 
     @Test
-    void whoIsNoMemberChangesNothing() {
+    void aReportOfANonMemberChangesNothing() {
         QuorumOffset quorum = new QuorumOffset(2, 2, 1);
         quorum.add("leader", 0, Long.MAX_VALUE);
         quorum.add("follower", 0, 3);

@@ -113,19 +113,19 @@ final class QuorumRaceTest {
                 }
                 return null;
             }));
-        Set<Errors> seen = ConcurrentHashMap.newKeySet();
+        Set<Errors> errors = ConcurrentHashMap.newKeySet();
         AtomicInteger answered = new AtomicInteger();
         for (int producer = 0; producer < 3; producer++)
             all.add(threads.submit(() -> {
                 while (!over.get()) {
                     int before = term.get();
                     PartitionResponse answer = broker.produce(-2).get(PATIENCE_SECONDS, TimeUnit.SECONDS);
-                    seen.add(answer.error);
+                    errors.add(answer.error);
                     answered.incrementAndGet();
                     AtomicLongArray known = reported.get(before);
                     if (answer.error == Errors.NONE && term.get() == before)
                         assertTrue(known != null && Math.max(known.get(2), known.get(3)) > answer.baseOffset,
-                            "acknowledged at " + answer.baseOffset + " in term " + before + ", where followers told " + known);
+                            "acknowledged at " + answer.baseOffset + " in term " + before + ", where followers reported " + known);
                 }
                 return null;
             }));
@@ -141,12 +141,12 @@ final class QuorumRaceTest {
         broker.publish(broker.electing(-1));
         for (Future<?> thread : all)
             thread.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
-        assertEquals(Set.of(Errors.NONE, Errors.NOT_LEADER_OR_FOLLOWER), seen);
+        assertEquals(Set.of(Errors.NONE, Errors.NOT_LEADER_OR_FOLLOWER), errors);
         assertEquals(0, partition.ackQuorum().waiting());
         assertEquals(List.of(), broker.faults);
     }
 
-    /** The in-sync replicas and what is asked of them change while requests complete; nobody is forgotten, nobody answered twice. */
+    /** The in-sync replicas and the requirements change while requests complete; no request is forgotten, none is answered twice. */
     @Test
     void changesOfEverythingElseWhileRequestsComplete() throws Exception {
         AtomicLongArray reported = new AtomicLongArray(4);
@@ -154,11 +154,11 @@ final class QuorumRaceTest {
         for (int id : List.of(2, 3))
             all.add(threads.submit(follower(id, reported)));
         AtomicInteger answered = new AtomicInteger();
-        Set<Errors> seen = ConcurrentHashMap.newKeySet();
+        Set<Errors> errors = ConcurrentHashMap.newKeySet();
         for (int acks : List.of(-2, -2, -1))
             all.add(threads.submit(() -> {
                 while (!over.get()) {
-                    seen.add(broker.produce(acks).get(PATIENCE_SECONDS, TimeUnit.SECONDS).error);
+                    errors.add(broker.produce(acks).get(PATIENCE_SECONDS, TimeUnit.SECONDS).error);
                     answered.incrementAndGet();
                 }
                 return null;
@@ -179,7 +179,7 @@ final class QuorumRaceTest {
         broker.publish(broker.electing(-1));
         for (Future<?> thread : all)
             thread.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
-        assertTrue(seen.contains(Errors.NONE) && seen.contains(Errors.NOT_ENOUGH_REPLICAS), seen.toString());
+        assertTrue(errors.contains(Errors.NONE) && errors.contains(Errors.NOT_ENOUGH_REPLICAS), errors.toString());
         assertEquals(0, partition.ackQuorum().waiting());
         assertEquals(List.of(), broker.faults);
     }

@@ -79,7 +79,7 @@ final class RackGatesTest {
     }
 
     @Test
-    void tooFewReplicasIsSaidFirst() {
+    void tooFewReplicasIsReportedBeforeTooFewRacks() {
         broker.lead(ALL, Map.of("min.insync.racks", "2", "min.insync.replicas", "2"));
         broker.controllerChangesIsr(List.of(1));
         assertEquals(Errors.NOT_ENOUGH_REPLICAS, now(broker.produce(-1)).error);
@@ -97,7 +97,7 @@ final class RackGatesTest {
     }
 
     @Test
-    void theDefaultAsksForNoRacks() {
+    void theDefaultRequiresNoRacks() {
         broker.lead(ALL, Map.of());
         broker.controllerChangesIsr(List.of(1));
         assertEquals(Errors.NONE, now(broker.produce(-1)).error);
@@ -105,7 +105,7 @@ final class RackGatesTest {
     }
 
     @Test
-    void highWatermarkStandsStillWhileRacksAreMissing() {
+    void highWatermarkDoesNotAdvanceWhileRacksAreMissing() {
         Partition partition = broker.lead(ALL, TWO_RACKS);
         broker.controllerChangesIsr(List.of(1, 2));
         broker.produce(1);
@@ -159,7 +159,7 @@ final class RackGatesTest {
     }
 
     @Test
-    void waitingWriteGoesOnWhenTheIsrShrinksButStillSpans() {
+    void waitingWriteContinuesWhenTheIsrShrinksButStillSpans() {
         broker.lead(ALL, TWO_RACKS);
         CompletableFuture<PartitionResponse> answer = broker.produce(-1);
         broker.controllerChangesIsr(List.of(1, 3));
@@ -236,7 +236,7 @@ final class RackGatesTest {
     }
 
     @Test
-    void reassignmentToMoreRacksLiftsTheRefusal() {
+    void reassignmentToMoreRacksEndsTheRefusal() {
         broker.lead(List.of(1, 2), TWO_RACKS);
         assertEquals(Errors.INCONSISTENT_REPLICA_CONFIGURATION, now(broker.produce(-1)).error);
         broker.publish(new org.apache.kafka.common.metadata.PartitionChangeRecord().setTopicId(broker.partition().topicId().get())

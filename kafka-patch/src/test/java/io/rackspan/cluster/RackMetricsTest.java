@@ -69,7 +69,7 @@ final class RackMetricsTest {
             assertEquals(0, gauge(brokerBean("AtMinRackIsrPartitionCount")));
             assertEquals(1, gauge(brokerBean("UnderMinRackIsrPartitionCount")));
             broker.topicConfig("min.insync.racks", "1");
-            assertEquals(List.of(0, 0, 1), partitionGauges(), "a partition that asks for no racks shows no alarm");
+            assertEquals(List.of(0, 0, 1), partitionGauges(), "a partition that requires no racks shows no alarm");
             broker.topicConfig("min.insync.racks", "5");
             assertEquals(List.of(1, 0, 1), partitionGauges(), "asking for more racks than there are is shown");
         }

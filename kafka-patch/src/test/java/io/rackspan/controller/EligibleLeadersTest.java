@@ -28,7 +28,7 @@ import java.util.function.IntPredicate;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-/** Who stays eligible when the in-sync replicas change: brokers 1 and 2 are in rack a, 3 and 4 in b, 5 in c unless a test says otherwise. */
+/** Replicas that stay eligible when the in-sync replicas change: brokers 1 and 2 are in rack a, 3 and 4 in b, 5 in c unless a test says otherwise. */
 final class EligibleLeadersTest {
 
     private static final MetadataVersion VERSION = MetadataVersion.latestProduction();
@@ -73,7 +73,7 @@ final class EligibleLeadersTest {
     }
 
     @Test
-    void whoLeavesStaysEligibleUntilSizeAndSpanAreMet() {
+    void aReplicaThatLeavesStaysEligibleUntilSizeAndSpanAreMet() {
         isr(1, 3, 2);
         assertEligible();
         isr(1, 2);
@@ -105,7 +105,7 @@ final class EligibleLeadersTest {
     }
 
     @Test
-    void whoseLogIsTornIsNotEligible() {
+    void aReplicaWithATornLogIsNotEligible() {
         isr(1, 2);
         assertEligible(3, 4);
         apply(change().setUncleanShutdownReplicas(List.of(4)));
@@ -145,7 +145,7 @@ final class EligibleLeadersTest {
     }
 
     @Test
-    void anAssignmentInOneRackIsJudgedByItsNumberAsBefore() {
+    void anAssignmentInOneRackIsCheckedByItsNumberAsBefore() {
         partition = partition(List.of(1, 2), List.of(1, 2), List.of(), 1);
         minReplicas = 1;
         isr(1);
@@ -187,7 +187,7 @@ final class EligibleLeadersTest {
     }
 
     @Test
-    void aLeaderThatSufficesAloneLeavesNobodyEligible() {
+    void aLeaderThatSufficesAloneLeavesNoReplicaEligible() {
         minReplicas = 1;
         partition = partition(List.of(1, 3), List.of(), List.of(1, 3), -1);
         alive = broker -> broker == 3;
@@ -204,7 +204,7 @@ final class EligibleLeadersTest {
     }
 
     @Test
-    void aReassignmentIsJudgedByTheNewAssignment() {
+    void aReassignmentIsCheckedByTheNewAssignment() {
         partition = partition(List.of(1, 2, 3), List.of(1, 2), List.of(3), 1);
         apply(change().setTargetReplicas(List.of(1, 2)));
         assertEligible();
@@ -224,7 +224,7 @@ final class EligibleLeadersTest {
         assertEligible(3);
     }
 
-    /** The rule of the base, written down anew: it must be met to the letter where no racks are asked for. */
+    /** The rule of the base, written down anew: it must hold exactly where no racks are required. */
     @Test
     void anyChangeObeysTheRule() {
         int kept = 0;
@@ -246,7 +246,7 @@ final class EligibleLeadersTest {
             minReplicas = 1 + random.nextInt(replicas.size());
             minRacks = 1 + random.nextInt(3);
             partition = partition(replicas, isr, elr, isr.isEmpty() ? -1 : isr.get(0));
-            String told = "seed " + seed + ": " + partition + ", new isr " + newIsr + ", torn " + torn + ", down " + down + ", racks " + racks +
+            String context = "seed " + seed + ": " + partition + ", new isr " + newIsr + ", torn " + torn + ", down " + down + ", racks " + racks +
                 ", minimums " + minReplicas + " and " + minRacks;
             apply(change().setTargetIsr(newIsr).setUncleanShutdownReplicas(torn));
 
@@ -260,7 +260,7 @@ final class EligibleLeadersTest {
             expected.removeAll(set(partition.isr));
             if (minRacks > 1 && enough(set(partition.isr), replicas))
                 expected.clear();
-            assertEquals(expected, set(partition.elr), told + ", became " + partition);
+            assertEquals(expected, set(partition.elr), context + ", became " + partition);
             if (minRacks > 1 && newIsr.size() >= minReplicas && !expected.isEmpty())
                 kept++;
         }

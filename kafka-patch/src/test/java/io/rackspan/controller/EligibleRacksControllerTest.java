@@ -13,7 +13,7 @@ import java.util.Set;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-/** The rule as a whole controller plays it: brokers 1 and 2 in rack a, 3 and 4 in rack b. */
+/** The rule in a complete controller: brokers 1 and 2 in rack a, 3 and 4 in rack b. */
 final class EligibleRacksControllerTest {
 
     private static final ConfigResource TOPIC = new ConfigResource(ConfigResource.Type.TOPIC, "t");
@@ -81,7 +81,7 @@ final class EligibleRacksControllerTest {
     }
 
     @Test
-    void aChangedMinimumForgetsWhoIsEligible() throws Exception {
+    void aChangedMinimumClearsTheEligibleReplicas() throws Exception {
         for (String value : new String[] {"1", "3", null})
             try (ControllerFixture controller = rackBLeft()) {
                 controller.alter(TOPIC, RACKS, value);
@@ -103,12 +103,12 @@ final class EligibleRacksControllerTest {
         try (ControllerFixture controller = rackBLeft()) {
             controller.alter(TOPIC, "retention.ms", "100000");
             controller.alter(TOPIC, RACKS, "2");
-            assertEquals(Set.of(3, 4), controller.eligible(), "nothing changed that racks are judged by");
+            assertEquals(Set.of(3, 4), controller.eligible(), "nothing changed that the count of racks is based on");
         }
     }
 
     @Test
-    void whatIsForgottenInAnOutageIsNotElected() throws Exception {
+    void aReplicaClearedInAnOutageIsNotElected() throws Exception {
         try (ControllerFixture controller = rackBLeft()) {
             controller.fence(3, 4, 1, 2);
             controller.alter(TOPIC, RACKS, "1");
@@ -120,7 +120,7 @@ final class EligibleRacksControllerTest {
     }
 
     @Test
-    void unregisteringTheOtherRackForgetsWhoIsEligible() throws Exception {
+    void unregisteringTheOtherRackClearsTheEligibleReplicas() throws Exception {
         try (ControllerFixture controller = controller(List.of(1, 3, 2, 4), "1", "2")) {
             controller.fence(3, 4, 2);
             assertEquals(Set.of(2, 4), controller.eligible(), "3 left while 4 was in sync");

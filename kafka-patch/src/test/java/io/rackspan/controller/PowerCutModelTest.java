@@ -51,7 +51,7 @@ final class PowerCutModelTest {
     private PartitionRegistration partition;
 
     private final Map<Integer, Integer> reported = new HashMap<>();
-    /** What a follower must have to come back into the ISR: all from before this leader, and all below its high watermark. */
+    /** The offset a follower must have to return to the ISR: all from before this leader, and all below its high watermark. */
     private int mustHave = 0;
     private int written = 0;
     private final Set<Integer> acknowledged = new HashSet<>();
@@ -142,8 +142,8 @@ final class PowerCutModelTest {
 
     /** The broker, or all of its rack. */
     private List<Integer> rackOf(int broker, Random random) {
-        boolean whole = random.nextBoolean();
-        return replicas.stream().filter(id -> id == broker || whole && racks.rackOf(id).equals(racks.rackOf(broker))).toList();
+        boolean fullRack = random.nextBoolean();
+        return replicas.stream().filter(id -> id == broker || fullRack && racks.rackOf(id).equals(racks.rackOf(broker))).toList();
     }
 
     private void acknowledge(boolean led, List<Integer> leading) {
@@ -194,15 +194,15 @@ final class PowerCutModelTest {
         for (long seed = 0; seed < SEEDS; seed++) {
             PowerCutModelTest model = new PowerCutModelTest().begin();
             Set<Integer> lost = model.play(seed);
-            String told = "seed " + seed + ", the last steps:\n";
-            assertEquals(Set.of(), lost, () -> told + String.join("\n", model.history.subList(Math.max(0, model.history.size() - 40), model.history.size())));
+            String steps = "seed " + seed + ", the last steps:\n";
+            assertEquals(Set.of(), lost, () -> steps + String.join("\n", model.history.subList(Math.max(0, model.history.size() - 40), model.history.size())));
             records += model.acknowledged.size();
             elections += model.partition.leaderEpoch;
         }
         assertTrue(records > 3 * SEEDS && elections > 3 * SEEDS, records + " records, " + elections + " elections");
     }
 
-    /** The model can tell: if the controller goes by the number of replicas alone, as the base does, it loses records. */
+    /** The model detects a loss: if the controller counts replicas alone, as the base does, records are lost. */
     @Test
     void byTheNumberOfReplicasAloneRecordsAreLost() {
         int losses = 0;

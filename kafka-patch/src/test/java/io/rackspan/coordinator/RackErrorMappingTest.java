@@ -67,7 +67,7 @@ import static org.mockito.Mockito.verify;
 import static org.mockito.Mockito.when;
 
 /**
- * Coordinators tell their clients of a failed append in errors that these know. Lack of racks must look like lack of
+ * Coordinators report a failed append to their clients in errors that these know. Lack of racks must look like lack of
  * replicas there: come back later. Each test runs for the stock error too, which shows that both go the same way.
  */
 final class RackErrorMappingTest {
@@ -78,9 +78,9 @@ final class RackErrorMappingTest {
     @ParameterizedTest
     @EnumSource(names = {"NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_RACKS", "NOT_ENOUGH_RACKS_AFTER_APPEND"})
     void operationsOfCoordinators(Errors error) {
-        Errors told = CoordinatorOperationExceptionHelper.handleOperationException("commit", "input", error.exception(),
+        Errors reported = CoordinatorOperationExceptionHelper.handleOperationException("commit", "input", error.exception(),
             (e, message) -> e, LoggerFactory.getLogger(RackErrorMappingTest.class));
-        assertEquals(Errors.COORDINATOR_NOT_AVAILABLE, told);
+        assertEquals(Errors.COORDINATOR_NOT_AVAILABLE, reported);
     }
 
     @ParameterizedTest
@@ -129,13 +129,13 @@ final class RackErrorMappingTest {
             Function1<Map<TopicIdPartition, PartitionResponse>, BoxedUnit> answer = call.getArgument(5);
             return answer.apply(new HashMap<>(Map.of(log, new PartitionResponse(error))));
         }).when(replicas).appendRecords(anyLong(), anyShort(), anyBoolean(), any(), any(), any(), any(), any(), any(), anyShort());
-        List<Errors> told = new ArrayList<>();
+        List<Errors> reported = new ArrayList<>();
         manager.appendTransactionToLog(TXN, 5, txn.prepareAddPartitions(Set.of(TP), 0, TransactionVersion.TV_0),
             e -> {
-                told.add(e);
+                reported.add(e);
                 return BoxedUnit.UNIT;
             }, e -> false, RequestLocal.noCaching());
-        assertEquals(List.of(Errors.COORDINATOR_NOT_AVAILABLE), told);
+        assertEquals(List.of(Errors.COORDINATOR_NOT_AVAILABLE), reported);
         metrics.close();
     }
 

@@ -27,10 +27,10 @@ final class BrokerRacksTest {
         for (int i = 0; i < brokers.size(); i++) {
             if (!racks.containsKey(brokers.get(i)))
                 continue;
-            boolean seen = false;
+            boolean known = false;
             for (int j = 0; j < i; j++)
-                seen |= racks.containsKey(brokers.get(j)) && name(racks, brokers.get(j)).equals(name(racks, brokers.get(i)));
-            if (!seen)
+                known |= racks.containsKey(brokers.get(j)) && name(racks, brokers.get(j)).equals(name(racks, brokers.get(i)));
+            if (!known)
                 span++;
         }
         return span;

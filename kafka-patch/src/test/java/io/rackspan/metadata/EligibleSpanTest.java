@@ -45,7 +45,7 @@ final class EligibleSpanTest {
     }
 
     @Test
-    void aTopicThatAsksForNoRacksLooksAtNone() {
+    void aTopicThatRequiresNoRacksReadsNone() {
         EligibleSpan blind = EligibleSpan.of(1, broker -> {
             throw new AssertionError("a rack was looked up");
         });

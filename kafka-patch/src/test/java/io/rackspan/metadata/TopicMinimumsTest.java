@@ -38,7 +38,7 @@ final class TopicMinimumsTest {
         return new ConfigRecord().setResourceType(type.id()).setResourceName(name).setName(key).setValue(value);
     }
 
-    private static MinInSync told(TopicMinimums minimums, String name) {
+    private static MinInSync reported(TopicMinimums minimums, String name) {
         MetadataResponseTopic topic = new MetadataResponseTopic().setName(name);
         TopicMinimums.declare(minimums, List.of(topic));
         return MinInSync.declaredIn(topic);
@@ -50,15 +50,15 @@ final class TopicMinimumsTest {
             config(ConfigResource.Type.TOPIC, "replicas", "min.insync.replicas", "3"), config(ConfigResource.Type.TOPIC, "racks", "min.insync.racks", "4"),
             config(ConfigResource.Type.TOPIC, "other", "retention.ms", "5"), config(ConfigResource.Type.BROKER, "7", "min.insync.replicas", "9"));
         TopicMinimums minimums = cache.topicMinimums(1, 2);
-        assertEquals(MinInSync.of(3, 4), told(minimums, "both"));
-        assertEquals(MinInSync.of(3, 2), told(minimums, "replicas"));
-        assertEquals(MinInSync.of(1, 4), told(minimums, "racks"));
-        assertEquals(MinInSync.of(1, 2), told(minimums, "other"));
-        assertEquals(MinInSync.of(1, 2), told(minimums, "7"));
+        assertEquals(MinInSync.of(3, 4), reported(minimums, "both"));
+        assertEquals(MinInSync.of(3, 2), reported(minimums, "replicas"));
+        assertEquals(MinInSync.of(1, 4), reported(minimums, "racks"));
+        assertEquals(MinInSync.of(1, 2), reported(minimums, "other"));
+        assertEquals(MinInSync.of(1, 2), reported(minimums, "7"));
     }
 
     @Test
-    void isMadeAnewOnlyWhenAConfigurationChanges() {
+    void isRebuiltOnlyWhenAConfigurationChanges() {
         publish(config(ConfigResource.Type.TOPIC, "t", "min.insync.replicas", "3"));
         TopicMinimums first = cache.topicMinimums(1, 1);
         assertSame(first, cache.topicMinimums(1, 1));
@@ -67,15 +67,15 @@ final class TopicMinimumsTest {
         publish(config(ConfigResource.Type.TOPIC, "t", "min.insync.replicas", "2"));
         TopicMinimums second = cache.topicMinimums(1, 1);
         assertNotSame(first, second);
-        assertEquals(MinInSync.of(2, 1), told(second, "t"));
-        assertEquals(MinInSync.of(5, 1), told(cache.topicMinimums(5, 1), "x"), "the default is the broker's at the time");
-        assertEquals(MinInSync.of(5, 6), told(cache.topicMinimums(5, 6), "x"));
+        assertEquals(MinInSync.of(2, 1), reported(second, "t"));
+        assertEquals(MinInSync.of(5, 1), reported(cache.topicMinimums(5, 1), "x"), "the default is the broker's at the time");
+        assertEquals(MinInSync.of(5, 6), reported(cache.topicMinimums(5, 6), "x"));
         publish(config(ConfigResource.Type.TOPIC, "t", "min.insync.replicas", null));
-        assertEquals(MinInSync.of(1, 1), told(cache.topicMinimums(1, 1), "t"));
+        assertEquals(MinInSync.of(1, 1), reported(cache.topicMinimums(1, 1), "t"));
     }
 
     @Test
-    void aTopicWithAnErrorIsToldNothing() {
+    void aTopicWithAnErrorGetsNoFields() {
         MetadataResponseTopic topic = new MetadataResponseTopic().setName("t").setErrorCode(Errors.TOPIC_AUTHORIZATION_FAILED.code());
         TopicMinimums.declare(cache.topicMinimums(1, 1), List.of(topic));
         assertEquals(List.of(), topic.unknownTaggedFields());

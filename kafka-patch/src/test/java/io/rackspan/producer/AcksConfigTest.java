@@ -18,7 +18,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-/** What the Java producer takes for acks (seed 001). */
+/** Values of acks that the Java producer accepts (seed 001). */
 final class AcksConfigTest {
 
     private static Map<String, Object> with(Object... settings) {
@@ -46,7 +46,7 @@ final class AcksConfigTest {
     }
 
     @Test
-    void theOldValuesMeanWhatTheyMeant() {
+    void theOldValuesKeepTheirMeaning() {
         assertEquals("-1", new ProducerConfig(with()).getString("acks"));
         assertEquals("-1", new ProducerConfig(with("acks", "all")).getString("acks"));
         for (String acks : new String[] {"0", "1"}) {
@@ -61,7 +61,7 @@ final class AcksConfigTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"2", "3", "-3", "majority", ""})
-    void anythingElseIsRefusedWithTheListOfWhatIsAccepted(String acks) {
+    void otherValuesAreRefusedWithTheListOfAcceptedOnes(String acks) {
         ConfigException refusal = assertThrows(ConfigException.class, () -> new ProducerConfig(with("acks", acks)));
         assertEquals("Invalid value " + acks + " for configuration acks: String must be one of: all, -1, 0, 1, -2, min.insync.replicas",
             refusal.getMessage());

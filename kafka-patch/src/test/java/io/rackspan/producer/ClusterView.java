@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** What a broker tells of topic "t" on brokers 1 and 2 in rack a and 3 in rack b; every partition is assigned to all three. */
+/** The metadata that a broker returns of topic "t" on brokers 1 and 2 in rack a and 3 in rack b; every partition is assigned to all three. */
 final class ClusterView {
 
     static final String TOPIC = "t";
@@ -22,7 +22,7 @@ final class ClusterView {
     private ClusterView() {
     }
 
-    /** The answer of a broker that tells minimums, or of a stock one if these are unknown; an ISR per partition, whose first is the leader. */
+    /** The answer of a broker that reports minimums, or of a stock one if these are unknown; an ISR per partition, whose first is the leader. */
     static MetadataResponse response(MinInSync minInSync, List<List<Integer>> isrs) {
         List<MetadataResponsePartition> partitions = new ArrayList<>();
         for (List<Integer> isr : isrs)

@@ -30,7 +30,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-/** How readiness gets into a producer's metadata, and when the producer asks again. */
+/** Readiness in a producer's metadata, and the time of its next metadata request. */
 final class ReadinessRefreshTest {
 
     private static final int MAX_AGE_MS = 300_000;
@@ -96,7 +96,7 @@ final class ReadinessRefreshTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1000, 10_000})
-    void asksEverySecondWhileAPartitionIsNotReady(int retryBackoffMaxMs) {
+    void requestsMetadataEverySecondWhileAPartitionIsNotReady(int retryBackoffMaxMs) {
         ProducerMetadata metadata = metadata(true, retryBackoffMaxMs);
         update(metadata, ClusterView.response(TWO_REPLICAS, ALL, ALL));
         assertEquals(MAX_AGE_MS, next(metadata));
@@ -116,7 +116,7 @@ final class ReadinessRefreshTest {
     }
 
     @Test
-    void refusalsDoNotMakeItAskMoreOften() {
+    void refusalsDoNotCauseMoreMetadataRequests() {
         for (int i = 0; i < 10; i++) {
             update(metadata, ClusterView.response(TWO_REPLICAS, ALL, List.of(1)));
             time.sleep(ReadyPartitions.REFRESH_MS);
@@ -133,11 +133,11 @@ final class ReadinessRefreshTest {
         time.sleep(ReadyPartitions.REFRESH_MS);
         assertEquals(0, next(metadata));
         metadata.failedUpdate(time.milliseconds());
-        assertTrue(next(metadata) > 0, "it would ask without a pause");
+        assertTrue(next(metadata) > 0, "it would request metadata without a pause");
     }
 
     @Test
-    void asksAsUsualIfItDoesNotMatterOrCannotHelp() {
+    void requestsMetadataAsUsualWhereReadinessDoesNotMatterOrCannotReturn() {
         ProducerMetadata acksOne = metadata(false, 1000);
         update(acksOne, ClusterView.response(TWO_REPLICAS, ALL, List.of(1)));
         assertEquals(MAX_AGE_MS, next(acksOne));

@@ -44,7 +44,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-/** Where an accumulator puts records of a topic of three partitions, led by brokers 1, 2 and 3, some of which are not ready. */
+/** Partitions that an accumulator chooses for records of a topic of three partitions, led by brokers 1, 2 and 3, some of which are not ready. */
 final class ReadyPartitionerTest {
 
     private static final int BATCH = 512;
@@ -60,7 +60,7 @@ final class ReadyPartitionerTest {
         metrics.close();
     }
 
-    /** The state of a cluster in which these partitions are in two racks, as asked for, and the others in one. */
+    /** The state of a cluster in which these partitions are in two racks, as required, and the others in one. */
     private static MetadataSnapshot ready(Integer... partitions) {
         return snapshot(MinInSync.of(2, 2), Set.of(partitions));
     }
@@ -109,7 +109,7 @@ final class ReadyPartitionerTest {
     }
 
     @Test
-    void leavesOutWhatIsNotReady() throws Exception {
+    void skipsPartitionsThatAreNotReady() throws Exception {
         RecordAccumulator accumulator = accumulator(false, true);
         assertEquals(Set.of(0, 2), appendMany(accumulator, ready(0, 2).cluster()).keySet());
         assertEquals(Set.of(1), appendMany(accumulator, ready(1).cluster()).keySet());
@@ -152,7 +152,7 @@ final class ReadyPartitionerTest {
     }
 
     @Test
-    void whatWaitsForAPartitionStaysThereInOrder() throws Exception {
+    void waitingRecordsStayInTheirPartitionInOrder() throws Exception {
         RecordAccumulator accumulator = accumulator(false, true);
         Map<Integer, List<Integer>> put = new HashMap<>();
         for (MetadataSnapshot now : List.of(ready(0, 1, 2), ready(1), ready(0, 1, 2), ready(2), ready(), ready(0, 1)))
@@ -213,7 +213,7 @@ final class ReadyPartitionerTest {
     }
 
     @Test
-    void roundRobinGoesRoundTheReadyOnes() {
+    void roundRobinUsesReadyPartitionsOnly() {
         try (RoundRobinPartitioner partitioner = new RoundRobinPartitioner()) {
             Cluster cluster = ready(0, 2).cluster();
             assertEquals(Set.of(0, 2), chosen(partitioner, true, cluster));
@@ -223,7 +223,7 @@ final class ReadyPartitionerTest {
     }
 
     @Test
-    void withoutBeingAskedRoundRobinGoesRoundAll() {
+    void roundRobinUsesAllPartitionsUnlessReadyOnesAreRequired() {
         try (RoundRobinPartitioner partitioner = new RoundRobinPartitioner()) {
             Cluster cluster = ready(1).cluster();
             assertEquals(Set.of(0, 1, 2), IntStream.range(0, 30).mapToObj(i -> partitioner.partition(TOPIC, null, null, null, null, cluster))
@@ -253,7 +253,7 @@ final class ReadyPartitionerTest {
     }
 
     @Test
-    void anOldPartitionerIsAskedAsBefore() {
+    void anOldPartitionerIsCalledAsBefore() {
         try (Partitioner partitioner = new OldPartitioner()) {
             assertEquals(Set.of(7), chosen(partitioner, true, ready(0).cluster()));
         }

@@ -41,7 +41,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 /**
- * Brokers 0, 1, 2 in racks a, a, b. Topic "replicas" asks for two in-sync replicas, topic "racks" for two racks. When broker 2 stops, both
+ * Brokers 0, 1, 2 in racks a, a, b. Topic "replicas" requires two in-sync replicas, topic "racks" two racks. When broker 2 stops, both
  * partitions of "racks" and partition 1 of "replicas" lose them.
  */
 final class ReadyPartitionsClusterTest {
@@ -85,7 +85,7 @@ final class ReadyPartitionsClusterTest {
         return partitions;
     }
 
-    /** Goes round the ready partitions and notes what it was told. */
+    /** Takes the ready partitions in turn and records its arguments. */
     public static final class Custom implements Partitioner {
         static final Set<Boolean> REQUIRED = ConcurrentHashMap.newKeySet();
         private int next = 0;
@@ -112,7 +112,7 @@ final class ReadyPartitionsClusterTest {
     }
 
     @Test
-    void anOutageIsGoneRoundAndItsEndIsNoticed() throws Exception {
+    void partitionsOfAnOutageAreAvoidedUntilItEnds() throws Exception {
         admin.createTopics(List.of(
             new NewTopic("replicas", Map.of(0, List.of(0, 1), 1, List.of(0, 2))).configs(Map.of("min.insync.replicas", "2")),
             new NewTopic("racks", Map.of(0, List.of(0, 2), 1, List.of(1, 2))).configs(Map.of("min.insync.racks", "2")))).all().get();
@@ -126,7 +126,7 @@ final class ReadyPartitionsClusterTest {
             awaitIsr("replicas", 1, 1);
             awaitIsr("racks", 1, 1);
             awaitIsr("racks", 0, 1);
-            // The keyed one tells the producer that its metadata is out of date. It stays where its key belongs.
+            // The keyed one shows the producer that its metadata is out of date. It stays where its key belongs.
             Future<RecordMetadata> keyed = producer.send(new ProducerRecord<>("replicas", keyOf(1), "v"));
             Future<RecordMetadata> without = custom.send(new ProducerRecord<>("replicas", 1, null, "v"));
             TestUtils.waitForCondition(() -> ready(producer) == 1 && ready(custom) == 1, 60_000, "the producers did not learn of it");
@@ -154,7 +154,7 @@ final class ReadyPartitionsClusterTest {
         }
     }
 
-    /** How many partitions of "replicas" this producer holds for ready. */
+    /** The number of partitions of "replicas" that this producer takes for ready. */
     private static long ready(KafkaProducer<String, String> producer) {
         return producer.partitionsFor("replicas").stream().filter(org.apache.kafka.common.PartitionInfo::isReady).count();
     }
@@ -165,23 +165,23 @@ final class ReadyPartitionsClusterTest {
                 return "k" + i;
     }
 
-    private static MinInSync told(short version) throws Exception {
+    private static MinInSync reported(short version) throws Exception {
         MetadataRequestData request = new MetadataRequestData().setAllowAutoTopicCreation(true)
-            .setTopics(List.of(new MetadataRequestData.MetadataRequestTopic().setName("told")));
+            .setTopics(List.of(new MetadataRequestData.MetadataRequestTopic().setName("reported")));
         int port = cluster.brokers().get(0).boundPort(cluster.nodes().brokerListenerName());
         MetadataResponse response = IntegrationTestUtils.connectAndReceive(new MetadataRequest(request, version), port);
-        MetadataResponseTopic topic = response.data().topics().find("told");
+        MetadataResponseTopic topic = response.data().topics().find("reported");
         return topic == null || topic.errorCode() != 0 ? null : MinInSync.declaredIn(topic);
     }
 
     @Test
-    void everyVersionThatCanSaysIt() throws Exception {
-        admin.createTopics(List.of(new NewTopic("told", Map.of(0, List.of(0, 1))).configs(Map.of("min.insync.racks", "3")))).all().get();
-        TestUtils.waitForCondition(() -> told((short) 9) != null, 30_000, "broker 0 did not hear of the topic");
+    void everyFlexibleVersionReportsTheMinimums() throws Exception {
+        admin.createTopics(List.of(new NewTopic("reported", Map.of(0, List.of(0, 1))).configs(Map.of("min.insync.racks", "3")))).all().get();
+        TestUtils.waitForCondition(() -> reported((short) 9) != null, 30_000, "broker 0 did not learn of the topic");
         for (short version = ApiKeys.METADATA.oldestVersion(); version <= ApiKeys.METADATA.latestVersion(); version++)
-            assertEquals(version < 9 ? MinInSync.UNKNOWN : MinInSync.of(1, 3), told(version), "version " + version);
+            assertEquals(version < 9 ? MinInSync.UNKNOWN : MinInSync.of(1, 3), reported(version), "version " + version);
         admin.incrementalAlterConfigs(Map.of(new ConfigResource(ConfigResource.Type.BROKER, ""),
             List.of(new AlterConfigOp(new ConfigEntry("min.insync.replicas", "2"), AlterConfigOp.OpType.SET)))).all().get();
-        TestUtils.waitForCondition(() -> MinInSync.of(2, 3).equals(told((short) 13)), 30_000, "the cluster default was not told");
+        TestUtils.waitForCondition(() -> MinInSync.of(2, 3).equals(reported((short) 13)), 30_000, "the cluster default was not reported");
     }
 }

@@ -31,7 +31,7 @@ import java.util.Map;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-/** Broker 0 is up, broker 1 down. A topic asks for the racks of both, another one for more replicas than it has: acks=all is refused. */
+/** Broker 0 is up, broker 1 down. A topic requires the racks of both, another one more replicas than it has: acks=all is refused. */
 final class ClientCompatTest {
 
     private static final String TEXT = "Partition orders-0 has in-sync replicas [0] in 1 rack(s) [a], but min.insync.racks is 2. " +

@@ -15,13 +15,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 final class KnownErrorsTest {
 
-    /** What a broker reads of a request of this version. */
+    /** The level that a broker reads from a request of this version. */
     private static ProduceRequestData read(ProduceRequest request) {
         return new ProduceRequestData(new ByteBufferAccessor(request.serialize().buffer()), request.version());
     }
 
     @Test
-    void ourClientDeclaresItselfInEveryVersionThatCan() {
+    void ourClientDeclaresItsLevelInEveryFlexibleVersion() {
         for (short version = ApiKeys.PRODUCE.oldestVersion(); version <= ApiKeys.PRODUCE.latestVersion(); version++) {
             ProduceRequest.Builder builder = ProduceRequest.builder(new ProduceRequestData().setAcks((short) -1));
             builder.build(version);
@@ -76,14 +76,14 @@ final class KnownErrorsTest {
     }
 
     @Test
-    void aClientIsToldTheCodesOfItsLevel() {
-        assertEquals(Errors.NOT_ENOUGH_RACKS, told(Errors.NOT_ENOUGH_RACKS, KnownErrors.RACKS));
-        assertEquals(Errors.INVALID_CONFIG, told(Errors.INCONSISTENT_REPLICA_CONFIGURATION, KnownErrors.RACKS));
+    void aClientGetsTheCodesOfItsLevel() {
+        assertEquals(Errors.NOT_ENOUGH_RACKS, reported(Errors.NOT_ENOUGH_RACKS, KnownErrors.RACKS));
+        assertEquals(Errors.INVALID_CONFIG, reported(Errors.INCONSISTENT_REPLICA_CONFIGURATION, KnownErrors.RACKS));
         for (Errors error : Errors.values())
-            assertEquals(error, told(error, KnownErrors.INCONSISTENT_CONFIGURATION));
+            assertEquals(error, reported(error, KnownErrors.INCONSISTENT_CONFIGURATION));
     }
 
-    private static Errors told(Errors error, int level) {
+    private static Errors reported(Errors error, int level) {
         PartitionResponse answer = new PartitionResponse(error, "why");
         KnownErrors.translate(answer, level);
         assertEquals("why", answer.errorMessage);

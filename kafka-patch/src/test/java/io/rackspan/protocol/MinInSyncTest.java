@@ -43,7 +43,7 @@ final class MinInSyncTest {
     }
 
     @Test
-    void whatIsNotOursIsNotRead() {
+    void foreignFieldsAreNotRead() {
         MetadataResponseTopic topic = new MetadataResponseTopic().setName("t");
         assertEquals(MinInSync.UNKNOWN, MinInSync.declaredIn(topic));
         topic.unknownTaggedFields().add(new RawTaggedField(9999, new byte[] {0, 0, 0, 2}));
@@ -64,11 +64,11 @@ final class MinInSyncTest {
         assertFalse(min.isMetBy(nodes(B3), all), "one replica");
         assertTrue(MinInSync.of(2, 1).isMetBy(nodes(A1, A2), all));
         assertTrue(MinInSync.UNKNOWN.isMetBy(nodes(), all));
-        assertTrue(MinInSync.of(2, 2).isMetBy(null, null), "as little as a very old broker tells");
+        assertTrue(MinInSync.of(2, 2).isMetBy(null, null), "as little as a very old broker reports");
     }
 
     @Test
-    void fewerReplicasThanAskedForAreAllThatCanBe() {
+    void allReplicasAreEnoughWhereMoreAreRequired() {
         assertTrue(MinInSync.of(3, 1).isMetBy(nodes(A1, B3), nodes(A1, B3)));
         assertFalse(MinInSync.of(3, 1).isMetBy(nodes(A1), nodes(A1, B3)));
     }

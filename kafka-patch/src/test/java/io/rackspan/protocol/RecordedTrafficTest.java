@@ -21,14 +21,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 /**
- * Real producers of one side talk, over sockets, to a broker that reads and writes with the classes of the other; in every version that
+ * Real producers of one variant talk, over sockets, to a broker that reads and writes with the classes of the other; in every version that
  * producers still speak.
  */
 final class RecordedTrafficTest {
 
     private static final int RECORDS = 3;
 
-    /** Bodies of the produce requests among these, each read by both sides alike. */
+    /** Bodies of the produce requests among these, each read by both variants alike. */
     private static List<ProduceRequestData> produced(Collection<byte[]> received, short version) {
         List<ProduceRequestData> found = new ArrayList<>();
         for (byte[] frame : received) {
@@ -48,7 +48,7 @@ final class RecordedTrafficTest {
 
     @ParameterizedTest
     @CsvSource({"1, 3", "2, 3", "3, 3", "4, 4", "5, 5", "6, 6", "7, 7", "8, 8", "9, 9", "10, 10", "11, 11", "12, 12", "13, 13"})
-    void eachSideServesTheOther(short metadata, short produce) throws Exception {
+    void eachVariantServesTheOther(short metadata, short produce) throws Exception {
         for (World client : List.of(World.OURS, World.STOCK))
             for (World broker : List.of(World.OURS, World.STOCK)) {
                 Collection<byte[]> received = new ConcurrentLinkedQueue<>();

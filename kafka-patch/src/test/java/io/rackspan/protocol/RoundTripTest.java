@@ -24,14 +24,14 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-/** What our client library writes, the official one of the same version reads, and the other way round; in every version. */
+/** Messages of our client library read by the official one of the same version, and the reverse; in every version. */
 final class RoundTripTest {
 
     private static final short LATEST_PRODUCE = ApiKeys.PRODUCE.latestVersion();
     private static final short LATEST_METADATA = ApiKeys.METADATA.latestVersion();
 
-    private static String fields(World side, String message, byte[] bytes) {
-        return side.call(String.class, "fields", message, bytes);
+    private static String fields(World variant, String message, byte[] bytes) {
+        return variant.call(String.class, "fields", message, bytes);
     }
 
     private static byte[] bytes(ApiMessage message, short version) {
@@ -42,14 +42,14 @@ final class RoundTripTest {
     }
 
     @Test
-    void theOtherSideIsReallyAnother() {
+    void theVariantsAreDifferentClasses() {
         assertEquals("10000 UNKNOWN_SERVER_ERROR null", World.STOCK.call(String.class, "errors", (short) 3, refusal(Errors.NOT_ENOUGH_RACKS, (short) 3)));
         assertEquals("10000 NOT_ENOUGH_RACKS null", World.OURS.call(String.class, "errors", (short) 3, refusal(Errors.NOT_ENOUGH_RACKS, (short) 3)));
         assertNotEquals(World.STOCK.call(String.class, "library"), World.OURS.call(String.class, "library"));
     }
 
     @Test
-    void everyVersionOfEveryMessageIsTheSameOnBothSides() {
+    void everyVersionOfEveryMessageIsTheSameInBothVariants() {
         List<?> messages = World.OURS.call(List.class, "messages");
         assertEquals(World.STOCK.call(List.class, "messages"), messages);
         assertTrue(messages.contains("PRODUCE request 13") && messages.contains("METADATA response 0") && messages.size() > 400, messages.toString());
@@ -60,9 +60,9 @@ final class RoundTripTest {
                 for (boolean unknownTags : new boolean[] {false, true}) {
                     byte[] bytes = World.OURS.call(byte[].class, "sample", message, sparse, unknownTags);
                     assertArrayEquals(World.STOCK.call(byte[].class, "sample", message, sparse, unknownTags), bytes, message);
-                    for (World side : List.of(World.OURS, World.STOCK)) {
-                        assertEquals(fields(World.OURS, message, plain), fields(side, message, bytes), () -> message + " on the side of " + side);
-                        assertArrayEquals(bytes, side.call(byte[].class, "again", message, bytes), () -> message + " on the side of " + side);
+                    for (World variant : List.of(World.OURS, World.STOCK)) {
+                        assertEquals(fields(World.OURS, message, plain), fields(variant, message, bytes), () -> message + " read by " + variant);
+                        assertArrayEquals(bytes, variant.call(byte[].class, "again", message, bytes), () -> message + " read by " + variant);
                     }
                 }
             }
@@ -76,7 +76,7 @@ final class RoundTripTest {
             byte[] ours = World.OURS.call(byte[].class, "produceRequest", version);
             byte[] stock = World.STOCK.call(byte[].class, "produceRequest", version);
             assertEquals(fields(World.STOCK, message, stock), fields(World.STOCK, message, ours));
-            assertArrayEquals(ours, World.STOCK.call(byte[].class, "again", message, ours), "a stock side keeps what it does not know");
+            assertArrayEquals(ours, World.STOCK.call(byte[].class, "again", message, ours), "a stock client keeps what it does not know");
             ProduceRequestData read = new ProduceRequestData(new ByteBufferAccessor(ByteBuffer.wrap(ours)), version);
             assertEquals(version >= 9 ? 1 : 0, read.unknownTaggedFields().size(), message);
             read.unknownTaggedFields().clear();
@@ -102,20 +102,20 @@ final class RoundTripTest {
     }
 
     @Test
-    void aStockClientSkipsWhatOurMetadataSaysOfATopic() {
+    void aStockClientSkipsOurFieldsOfMetadata() {
         for (short version = ApiKeys.METADATA.oldestVersion(); version <= LATEST_METADATA; version++) {
             byte[] plain = bytes(metadata(false), version);
-            byte[] told = bytes(metadata(version >= MinInSync.FIRST_VERSION), version);
+            byte[] withFields = bytes(metadata(version >= MinInSync.FIRST_VERSION), version);
             String message = "METADATA response " + version;
-            assertEquals(version >= MinInSync.FIRST_VERSION, told.length > plain.length, message);
-            assertEquals(fields(World.STOCK, message, plain), fields(World.STOCK, message, told));
-            assertArrayEquals(told, World.STOCK.call(byte[].class, "again", message, told), message);
-            String seen = World.OURS.call(String.class, "cluster", version, plain);
-            assertTrue(seen.contains("t-1 leader h1:9092") && seen.contains("replicas [1, 2] ISR [1]"), seen);
-            for (World side : List.of(World.OURS, World.STOCK))
-                assertEquals(seen, side.call(String.class, "cluster", version, told), message);
+            assertEquals(version >= MinInSync.FIRST_VERSION, withFields.length > plain.length, message);
+            assertEquals(fields(World.STOCK, message, plain), fields(World.STOCK, message, withFields));
+            assertArrayEquals(withFields, World.STOCK.call(byte[].class, "again", message, withFields), message);
+            String cluster = World.OURS.call(String.class, "cluster", version, plain);
+            assertTrue(cluster.contains("t-1 leader h1:9092") && cluster.contains("replicas [1, 2] ISR [1]"), cluster);
+            for (World variant : List.of(World.OURS, World.STOCK))
+                assertEquals(cluster, variant.call(String.class, "cluster", version, withFields), message);
             assertEquals(2, ready(version, plain), "a stock broker's partitions are ready if they have a leader");
-            assertEquals(version >= MinInSync.FIRST_VERSION ? 1 : 2, ready(version, told), message);
+            assertEquals(version >= MinInSync.FIRST_VERSION ? 1 : 2, ready(version, withFields), message);
         }
     }
 
@@ -131,7 +131,7 @@ final class RoundTripTest {
     }
 
     @Test
-    void eachRefusalIsReadAsItIsMeant() {
+    void eachRefusalKeepsItsMeaning() {
         for (short version = ApiKeys.PRODUCE.oldestVersion(); version <= LATEST_PRODUCE; version++)
             for (Errors error : Errors.values()) {
                 PartitionResponse answer = new PartitionResponse(error, "why");

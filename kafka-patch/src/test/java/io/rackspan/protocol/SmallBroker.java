@@ -29,7 +29,7 @@ import java.util.List;
 
 /**
  * As much of a broker as a producer to topic "t" needs, with one version of each request, which keeps what it is sent. It reads and
- * writes with the client classes of its side; as ours it also says what only ours say, and refuses the first write for want of racks.
+ * writes with the client classes of its variant; as ours it also sends our fields and refuses the first write for lack of racks.
  */
 final class SmallBroker {
 

@@ -64,7 +64,7 @@ final class TaggedFieldFuzzTest {
             for (Errors error : Errors.values())
                 KnownErrors.translate(new PartitionResponse(error), level);
         }
-        assertTrue(read > SEEDS / 10 && read < SEEDS * 9 / 10, read + " of " + SEEDS + " could be read: that tries one side only");
+        assertTrue(read > SEEDS / 10 && read < SEEDS * 9 / 10, read + " of " + SEEDS + " could be read: that tries one case only");
     }
 
     @Test
@@ -104,7 +104,7 @@ final class TaggedFieldFuzzTest {
             for (PartitionInfo partition : response.buildCluster().partitionsForTopic("t"))
                 partition.isReady();
         }
-        assertTrue(read > SEEDS / 2 && read < SEEDS, read + " of " + SEEDS + " could be read: that tries one side only");
+        assertTrue(read > SEEDS / 2 && read < SEEDS, read + " of " + SEEDS + " could be read: that tries one case only");
     }
 
     @Test
@@ -112,13 +112,13 @@ final class TaggedFieldFuzzTest {
         Node[] nodes = {new Node(1, "h", 1, "a"), new Node(2, "h", 1, "b")};
         for (int replicas : NUMBERS)
             for (int racks : NUMBERS) {
-                MinInSync told = MinInSync.of(replicas, racks);
-                assertEquals(replicas < 1 || racks <= 2, told.isMetBy(nodes, nodes), told.toString());
-                told.isOutOfReach(nodes);
+                MinInSync minimums = MinInSync.of(replicas, racks);
+                assertEquals(replicas < 1 || racks <= 2, minimums.isMetBy(nodes, nodes), minimums.toString());
+                minimums.isOutOfReach(nodes);
             }
     }
 
-    /** What is read, or null if it cannot be; neither may take more memory than such a message is worth. */
+    /** The result of reading, or null if that fails; neither may take more memory than such a message is worth. */
     private static <T> T frugally(String what, Supplier<T> read) {
         com.sun.management.ThreadMXBean threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
         long before = threads.getThreadAllocatedBytes(Thread.currentThread().getId());

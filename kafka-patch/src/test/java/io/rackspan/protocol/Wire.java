@@ -33,7 +33,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /**
- * What a side makes of bytes and what bytes it makes. It is loaded twice, see {@link World}: linked to our client classes and to the
+ * Reading and writing of messages by one variant. It is loaded twice, see {@link World}: linked to our client classes and to the
  * official ones, so nothing here but what both have. A message is named as in "PRODUCE request 9".
  */
 public final class Wire {
@@ -43,12 +43,12 @@ public final class Wire {
     private Wire() {
     }
 
-    /** Where this side's client classes are from. */
+    /** The origin of this variant's client classes. */
     public static String library() {
         return KafkaProducer.class.getProtectionDomain().getCodeSource().getLocation().toString();
     }
 
-    /** Every version of every message that this side knows. */
+    /** Every version of every message that this variant knows. */
     public static List<String> messages() {
         List<String> messages = new ArrayList<>();
         for (ApiMessageType type : ApiMessageType.values()) {
@@ -71,14 +71,14 @@ public final class Wire {
         return new WireSamples(sparse, unknownTags).of(schemas[version(message)]);
     }
 
-    /** All fields of a message that this side knows, as JSON. */
+    /** All fields of a message that this variant knows, as JSON. */
     public static String fields(String message, byte[] bytes) throws ReflectiveOperationException {
         ApiMessage read = read(message, bytes);
         Class<?> converter = Class.forName(read.getClass().getName() + "JsonConverter", true, Wire.class.getClassLoader());
         return converter.getMethod("write", read.getClass(), short.class).invoke(null, read, version(message)).toString();
     }
 
-    /** What this side writes after it has read a message. */
+    /** The bytes that this variant writes after it has read a message. */
     public static byte[] again(String message, byte[] bytes) {
         return bytes(MessageUtil.toByteBufferAccessor(read(message, bytes), version(message)).buffer());
     }
@@ -111,7 +111,7 @@ public final class Wire {
         return bytes;
     }
 
-    /** A produce request as this side's client builds and writes it. */
+    /** A produce request as this variant's client builds and writes it. */
     public static byte[] produceRequest(short version) {
         ProduceRequestData data = new ProduceRequestData().setAcks((short) -1).setTimeoutMs(5000);
         data.topicData().add(new ProduceRequestData.TopicProduceData().setName("t").setTopicId(new Uuid(1, 2)).setPartitionData(List.of(
@@ -120,7 +120,7 @@ public final class Wire {
         return bytes(ProduceRequest.builder(data).build(version).serialize().buffer());
     }
 
-    /** What a client sees of the partitions in a metadata response, one line each. */
+    /** The partitions of a metadata response as a client reads them, one line each. */
     public static String cluster(short version, byte[] bytes) {
         MetadataResponse response = MetadataResponse.parse(new ByteBufferAccessor(ByteBuffer.wrap(bytes)), version);
         return response.buildCluster().partitionsForTopic("t").stream().map(Wire::line).sorted().collect(Collectors.joining("\n"));
@@ -134,14 +134,14 @@ public final class Wire {
         return Arrays.stream(nodes).map(Node::idString).collect(Collectors.toList()).toString();
     }
 
-    /** What a client is told of the partitions in a produce response, one line each: code, its meaning, text. */
+    /** The partitions of a produce response as a client reads them, one line each: code, its meaning, text. */
     public static String errors(short version, byte[] bytes) {
         ProduceResponse response = ProduceResponse.parse(new ByteBufferAccessor(ByteBuffer.wrap(bytes)), version);
         return response.data().responses().stream().flatMap(topic -> topic.partitionResponses().stream())
             .map(p -> p.errorCode() + " " + Errors.forCode(p.errorCode()) + " " + p.errorMessage()).collect(Collectors.joining("\n"));
     }
 
-    /** Sends records with this side's producer, one after the other; returns the offsets that it was told. */
+    /** Sends records with this variant's producer, one after the other; returns the offsets it got. */
     public static List<Long> produce(String bootstrap, int records) throws Exception {
         Map<String, Object> settings = Map.of("bootstrap.servers", bootstrap, "acks", "all", "enable.idempotence", false, "enable.metrics.push", false,
             "retry.backoff.ms", 10, "client.id", "producer of " + Wire.class.getClassLoader().hashCode() + " to " + bootstrap);
@@ -155,7 +155,7 @@ public final class Wire {
         return offsets;
     }
 
-    /** Serves as a broker of this side until the socket is closed, see {@link SmallBroker}. */
+    /** Serves as a broker of this variant until the socket is closed, see {@link SmallBroker}. */
     public static void serve(ServerSocket socket, short produceVersion, short metadataVersion, boolean ours, Collection<byte[]> received) {
         new SmallBroker(produceVersion, metadataVersion, ours, received).serve(socket);
     }

@@ -8,7 +8,7 @@ import java.net.URL;
 import java.net.URLClassLoader;
 import java.util.Arrays;
 
-/** The client classes of one side, ours or the official ones: methods of {@link Wire} by name, with types of the JDK only. */
+/** The client classes of one variant, ours or the official ones: methods of {@link Wire} by name, with types of the JDK only. */
 final class World {
 
     /** Our jars, on the class path. */
@@ -35,7 +35,7 @@ final class World {
         }
     }
 
-    /** What is the same for both: everything but Kafka's classes and ours. */
+    /** The classes that are the same for both: all but Kafka's and ours. */
     private static final class Libraries extends ClassLoader {
         Libraries() {
             super(ClassLoader.getPlatformClassLoader());
@@ -49,7 +49,7 @@ final class World {
         }
     }
 
-    /** Calls a method of this side's Wire; the type is the caller's word for it. */
+    /** Calls a method of this variant's Wire; the caller names the type of its result. */
     <T> T call(Class<T> type, String name, Object... arguments) {
         Thread thread = Thread.currentThread();
         ClassLoader before = thread.getContextClassLoader();
@@ -58,7 +58,7 @@ final class World {
             Method method = Arrays.stream(loader.loadClass(Wire.class.getName()).getMethods()).filter(m -> m.getName().equals(name)).findFirst().orElseThrow();
             return type.cast(method.invoke(null, arguments));
         } catch (InvocationTargetException e) {
-            throw new IllegalStateException(name + " " + Arrays.toString(arguments) + " failed on the side of " + this, e.getCause());
+            throw new IllegalStateException(name + " " + Arrays.toString(arguments) + " failed in " + this, e.getCause());
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException(e);
         } finally {

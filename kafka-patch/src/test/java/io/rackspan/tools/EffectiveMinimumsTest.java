@@ -23,7 +23,7 @@ final class EffectiveMinimumsTest {
     }
 
     @Test
-    void saysNothingWhereTheValuesCanBeMet() {
+    void addsNothingWhereTheValuesCanBeMet() {
         assertEquals("", described("1", "1", A1));
         assertEquals("", described("3", "2", A1, A2, B3));
         assertEquals("", EffectiveMinimums.describe(new Config(List.of()), new TopicPartitionInfo(0, A1, List.of(A1), List.of())));
@@ -31,14 +31,14 @@ final class EffectiveMinimumsTest {
     }
 
     @Test
-    void saysWhatCountsWhereTheyCannot() {
+    void addsTheEffectiveValuesWhereTheyCannot() {
         assertEquals("\tMinInSyncReplicas: 3 (effective 2)", described("3", "1", A1, A2));
         assertEquals("\tMinInSyncRacks: 2 (effective 1)", described("2", "2", A1, A2));
         assertEquals("\tMinInSyncReplicas: 4 (effective 3)\tMinInSyncRacks: 3 (effective 2)", described("4", "3", A1, A2, B3));
     }
 
     @Test
-    void saysNothingOfRacksThatAreNotKnown() {
+    void addsNothingOfRacksThatAreNotKnown() {
         assertEquals("", described("1", "2", A1, new Node(9, "", -1)));
         assertEquals("", described("1", "2", A1, new Node(9, "h", 9)));
     }

@@ -12,18 +12,18 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * Which partitions a producer with acks=all or acks=min.insync.replicas does well to write to (seed 003): those with enough replicas,
- * in enough racks, in sync. Against a broker that does not tell what is enough, each partition with a leader is as good as any other.
+ * Partitions that a producer with acks=all or acks=min.insync.replicas should prefer (seed 003): those with enough replicas, in
+ * enough racks, in sync. Of a broker that does not report what is enough, every partition with a leader is equally good.
  */
 public final class ReadyPartitions {
 
-    /** How often metadata is asked for while a partition is not ready, in milliseconds: it is used again at most about a second later. */
+    /** Interval of metadata requests while a partition is not ready, in milliseconds: it is used again at most about a second later. */
     public static final long REFRESH_MS = 1_000;
 
     private ReadyPartitions() {
     }
 
-    /** The ready ones among the available partitions, by topic. Whatever has nothing to leave out is the argument's own object. */
+    /** The ready ones among the available partitions, by topic. Where none is excluded, the argument's own object is returned. */
     public static Map<String, List<PartitionInfo>> among(Map<String, List<PartitionInfo>> available) {
         Map<String, List<PartitionInfo>> changed = new HashMap<>();
         available.forEach((topic, partitions) -> {
@@ -61,7 +61,7 @@ public final class ReadyPartitions {
         return info != null && !info.isReady();
     }
 
-    /** True if a refusal says that a partition is not ready, and metadata from a broker that tells it says that it is. */
+    /** True if a refusal says that a partition is not ready, and metadata from a broker that reports minimums says that it is. */
     public static boolean isNews(Errors error, Metadata metadata, TopicPartition partition) {
         if (error != Errors.NOT_ENOUGH_REPLICAS && error != Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
             return false;

@@ -8,15 +8,15 @@ import org.apache.kafka.common.requests.ProduceResponse.PartitionResponse;
 import java.util.List;
 
 /**
- * Which of Rackspan's error codes the other side knows. A stock client takes a code that it does not know for a final error,
- * so it gets the nearest stock code with the same retry behaviour, and the text that says what is really wrong.
+ * The error codes of Rackspan that a peer knows. A stock client treats a code that it does not know as non-retriable, so it gets
+ * the nearest stock code with the same retry behaviour, and a text that gives the actual reason.
  */
 public final class KnownErrors {
 
     /** The tagged field of ProduceRequest in which a client declares what it knows. Stock brokers ignore it. */
     static final int TAG = 10001;
 
-    /** What a stock client knows. */
+    /** The level of a stock client. */
     public static final int STOCK = 0;
 
     /** NOT_ENOUGH_RACKS and NOT_ENOUGH_RACKS_AFTER_APPEND. */
@@ -31,7 +31,7 @@ public final class KnownErrors {
     private KnownErrors() {
     }
 
-    /** Lets a request say that its sender knows the codes, where its version can. Doing it twice is doing it once. */
+    /** Declares in a request that its sender knows the codes, where its version can. Idempotent. */
     public static void declare(ProduceRequestData request, short version) {
         List<RawTaggedField> tags = request.unknownTaggedFields();
         tags.removeIf(tag -> tag.tag() == TAG);
@@ -39,7 +39,7 @@ public final class KnownErrors {
             tags.add(new RawTaggedField(TAG, new byte[] {INCONSISTENT_CONFIGURATION}));
     }
 
-    /** Up to which level the sender of a request declared that it knows the codes; each level includes those below. */
+    /** The highest level of codes that the sender of a request declared; each level includes those below. */
     public static int declaredIn(ProduceRequestData request) {
         for (RawTaggedField tag : request.unknownTaggedFields())
             if (tag.tag() == TAG && tag.size() > 0)
@@ -47,7 +47,7 @@ public final class KnownErrors {
         return STOCK;
     }
 
-    /** Puts the stock code into an answer, unless that level includes its code; the text stays, or is made of what the code would have said. */
+    /** Puts the stock code into an answer, unless that level includes its code. The text stays; without one it becomes the message of the code that is replaced. */
     public static void translate(PartitionResponse answer, int level) {
         Errors stock = stock(answer.error);
         if (stock == answer.error || level >= levelOf(answer.error))

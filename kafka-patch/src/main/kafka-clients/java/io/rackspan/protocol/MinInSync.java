@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * min.insync.replicas and min.insync.racks of a topic, as brokers tell them to clients in two tagged fields of the topic in a metadata
+ * min.insync.replicas and min.insync.racks of a topic, as brokers report them to clients in two tagged fields of the topic in a metadata
  * response (seed 003): 4 bytes each, big endian. Stock clients skip the fields, stock brokers do not send them. Immutable.
  */
 public final class MinInSync {
@@ -49,7 +49,7 @@ public final class MinInSync {
         return replicas > 0;
     }
 
-    /** What a broker told of a topic; a field of another length than ours is not ours. */
+    /** The values that a broker reported of a topic; a field of another length is ignored. */
     public static MinInSync declaredIn(MetadataResponseTopic topic) {
         int replicas = -1;
         int racks = -1;

@@ -56,7 +56,7 @@ public final class BrokerRacks {
         return racksOf(brokers, racks::get);
     }
 
-    /** The same, of brokers whose racks are told by a function; null is in no rack that is known. */
+    /** The same, of brokers whose racks a function gives; null is in no rack that is known. */
     static SortedSet<String> racksOf(Collection<Integer> brokers, IntFunction<String> rackOf) {
         SortedSet<String> found = new TreeSet<>();
         for (int broker : brokers) {

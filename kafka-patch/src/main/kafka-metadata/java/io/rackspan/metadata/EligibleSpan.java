@@ -5,13 +5,13 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * The racks' say in when the controller may forget who left the in-sync replicas of a partition (seed 002; the base asks for their
- * number only). While they span too few racks their leader holds the high watermark, so that whoever left since then has all that
- * was acknowledged with acks=all, and must stay electable: those in sync may be the next to lose their power. Immutable.
+ * The condition on racks under which the controller may forget which replicas left the ISR of a partition (seed 002; the base requires
+ * their number only). While they span too few racks their leader holds the high watermark, so that a replica that left since then has all
+ * that was acknowledged with acks=all, and must stay electable: those in sync may be the next to lose power. Immutable.
  */
 public final class EligibleSpan {
 
-    /** The rule of a topic that asks for no racks: it changes nothing. */
+    /** The rule of a topic that requires no racks: it changes nothing. */
     public static final EligibleSpan NOT_ASKED = new EligibleSpan(1, broker -> null);
 
     private final int minRacks;
@@ -30,14 +30,14 @@ public final class EligibleSpan {
         return minRacks > 1 ? new EligibleSpan(minRacks, rackOf) : NOT_ASKED;
     }
 
-    /** True if the topic asks for racks at all. */
+    /** True if the topic requires racks. */
     public boolean isAsked() {
         return minRacks > 1;
     }
 
     /**
-     * True if these in-sync replicas span enough racks, or all racks of the assignment where those are fewer. Leaders must reckon alike:
-     * it is the contrary of io.rackspan.cluster.RackSpan#holdsHighWatermark.
+     * True if these in-sync replicas span enough racks, or all racks of the assignment where those are fewer. Leaders must count alike:
+     * it is the opposite of io.rackspan.cluster.RackSpan#holdsHighWatermark.
      */
     public boolean isMet(Collection<Integer> isr, Collection<Integer> assignment) {
         return !isAsked() || span(isr) >= Math.min(minRacks, span(assignment));

@@ -16,7 +16,7 @@ import java.util.SortedSet;
 import java.util.function.Supplier;
 
 /**
- * What min.insync.racks may be set to, given the racks of the brokers (seed 002, Validation). A broker checks its own
+ * The values that min.insync.racks may be set to, given the racks of the brokers (seed 002, Validation). A broker checks its own
  * rack when it starts; the controller, which sees every registration, checks each change of a topic or cluster default.
  */
 public final class RackConfigCheck {
@@ -57,7 +57,7 @@ public final class RackConfigCheck {
     }
 
     /**
-     * Check a change of configuration. Only a raised value can be refused, and only a new value is looked at: lowering it
+     * Checks a change of configuration. Only a raised value can be refused, and only a new value is looked at: lowering it
      * and altering other settings must work whatever has happened to the brokers.
      *
      * @param resource   the topic or broker; an empty broker name is the cluster default
@@ -90,7 +90,7 @@ public final class RackConfigCheck {
             value = 0;
         }
         if (value < 1)
-            throw new InvalidConfigurationException(words(resource) + " cannot have " + NAME + "=" + text + ": it must be a whole number of at least 1.");
+            throw new InvalidConfigurationException(words(resource) + " cannot have " + NAME + "=" + text + ": it must be an integer of at least 1.");
         return value;
     }
 

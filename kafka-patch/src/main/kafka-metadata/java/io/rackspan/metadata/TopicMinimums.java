@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What every topic requires to be in sync, ready to be put into metadata responses (seed 003). Immutable and made anew only when
- * a configuration changes, so that a request costs one look into a map for each topic.
+ * The minimums that every topic requires to be in sync, ready for metadata responses (seed 003). Immutable and made anew only when
+ * a configuration changes, so that a request costs one map lookup for each topic.
  */
 public final class TopicMinimums {
 

@@ -8,19 +8,19 @@ import org.apache.kafka.common.config.TopicConfig;
 
 import java.util.Objects;
 
-/** What kafka-topics.sh says about the racks of a partition, from what any broker tells an admin client. */
+/** The racks of a partition as kafka-topics.sh reports them, from the metadata that any broker gives an admin client. */
 public final class RackDescription {
 
     private RackDescription() {
     }
 
-    /** True if racks are asked for and the in-sync replicas are in fewer, or there is no leader to ask. */
+    /** True if racks are required and the in-sync replicas are in fewer, or there is no leader. */
     public static boolean isUnder(Config config, TopicPartitionInfo info) {
         int minRacks = minRacks(config);
         return minRacks > 1 && (info.leader() == null || span(info) < minRacks);
     }
 
-    /** True if racks are asked for and the in-sync replicas are in no more than that. */
+    /** True if racks are required and the in-sync replicas are in exactly that many. */
     public static boolean isAt(Config config, TopicPartitionInfo info) {
         int minRacks = minRacks(config);
         return minRacks > 1 && info.leader() != null && span(info) == minRacks;

@@ -24,13 +24,13 @@ import java.util.function.IntFunction;
 import java.util.function.Supplier;
 
 /**
- * What requests with acks=min.insync.replicas wait for on one partition (seed 001): the members of the ISR that hold their
- * records, the leader included, shall number min.insync.replicas and be in min.insync.racks racks.
+ * The quorum that requests with acks=min.insync.replicas wait for on one partition (seed 001): the members of the ISR that hold their
+ * records, the leader included, must number min.insync.replicas and be in min.insync.racks racks.
  *
  * <p>Counted are replicas that the controller has in the ISR and that this leader does not propose to remove, with the log end
  * they reported in the current leader epoch. The count is kept only while someone waits; otherwise a report of a follower
- * costs one volatile read, and one that moves nothing a few. It starts afresh whenever one of the things that it rests on is another one than before, which is
- * told by their identity.
+ * costs one volatile read, and one that moves nothing a few. It starts anew whenever one of the objects that it is based on is replaced, which is
+ * recognised by identity.
  *
  * <p>Thread-safe, with a lock that is held for a few comparisons and under which no other lock is taken. Methods that
  * take a partition state are called with the partition's read or write lock, so that what they are given goes together.
@@ -85,7 +85,7 @@ public final class AckQuorum {
             this.begun = begun;
         }
 
-        /** The answer is settled. Doing it twice is doing it once. */
+        /** Ends the wait, as the answer is settled. Idempotent. */
         public void release() {
             synchronized (quorum) {
                 if (!released) {
@@ -96,7 +96,7 @@ public final class AckQuorum {
         }
     }
 
-    /** Begin to wait. To be called before the append: no term that the record was not appended in may be taken for the waiter's. */
+    /** Begins to wait. Call it before the append: no term that the record was not appended in may be taken for the waiter's. */
     public synchronized Waiter await() {
         if (waiting == 0)
             forget();
@@ -123,7 +123,7 @@ public final class AckQuorum {
     }
 
     /**
-     * A new leader epoch, and this broker is still the leader. Another broker may have led in between, unseen, and may have had
+     * A new leader epoch, and this broker is still the leader. Another broker may have led in between, unnoticed, and may have had
      * followers truncate: they count again when they fetch in this epoch.
      */
     public synchronized void startEpoch(Collection<Replica> replicas) {
@@ -145,9 +145,9 @@ public final class AckQuorum {
     }
 
     /**
-     * True if the report of a follower whose log end is where it was need not be told to {@link #moved}: the count rests on
-     * these very things, and nobody is left to be woken. Takes no lock, so that what it is given may be of different moments:
-     * whatever changes them besides reports has the waiters looked at anyway.
+     * True if the report of a follower whose log end is where it was need not be given to {@link #moved}: the count is based
+     * on these very objects, and no waiter is left to be woken. Takes no lock, so that what it is given may be of different moments:
+     * any other change of them has the waiters checked anyway.
      */
     public boolean isSettled(PartitionState state, int minReplicas, int minRacks) {
         return isCurrent(settled, state, minReplicas, minRacks);
@@ -198,7 +198,7 @@ public final class AckQuorum {
         return text;
     }
 
-    /** How many replicas are in sync, and what asks for more. */
+    /** The number of replicas in sync, and the setting that requires more. */
     public String replicaShortage(int minReplicas, Collection<Integer> isr) {
         return "Partition " + partition + " has " + isr.size() + " in-sync replica(s) " + new TreeSet<>(isr) + ", but " +
             TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG + " is " + minReplicas + ".";
@@ -235,7 +235,7 @@ public final class AckQuorum {
         }
         quorum.settle();
         view = new View(state, where, minReplicas, minRacks, quorum);
-        // Never above what waiters were woken for: an advance that was seen here first is signalled by the next report.
+        // Never above what waiters were woken for: an advance that was noticed here first is signalled by the next report.
         signalled = Math.min(signalled, quorum.offset());
     }
 

@@ -11,7 +11,7 @@ import java.util.Collection;
 
 /**
  * Refuses writes of clients to a partition that has fewer replicas, or racks, than its topic requires to be in sync (seed 000). No
- * retry can help, so the error is final. Replicas that a reassignment is adding count: they may come to be in sync before it ends.
+ * retry can help, so the error is non-retriable. Replicas that a reassignment is adding count: they may come to be in sync before it ends.
  */
 public final class ConsistencyGate {
 
@@ -19,7 +19,7 @@ public final class ConsistencyGate {
     }
 
     /**
-     * To be asked before a write with acks=all or acks=min.insync.replicas; two comparisons where all is well.
+     * Checks a write with acks=all or acks=min.insync.replicas before its append; two comparisons in the normal case.
      *
      * @throws InconsistentReplicaConfigurationException if the topic's requirements can never be met
      */
@@ -35,7 +35,7 @@ public final class ConsistencyGate {
                 ": no write with acks=all can ever meet that. Reassign the topic to more racks, or lower the setting.");
     }
 
-    /** A cluster of one broker must work with the defaults of the topics that Kafka makes for itself. */
+    /** A cluster of one broker must work with the defaults of the topics that Kafka creates for itself. */
     private static boolean isInternal(String topic) {
         return Topic.isInternal(topic) || topic.equals(TopicBasedRemoteLogMetadataManagerConfig.REMOTE_LOG_METADATA_TOPIC_NAME);
     }

@@ -8,7 +8,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What was acknowledged above the high watermark: the part of the log that consumers do not see yet, and that would be lost if
+ * Records acknowledged above the high watermark: the part of the log that consumers do not see yet, and that would be lost if
  * a replica that lacks it were elected.
  */
 public final class Exposure {
@@ -22,7 +22,7 @@ public final class Exposure {
         return Math.max(0, acknowledged - log.highWatermark());
     }
 
-    /** The bytes of these records in the log. For gauges: whatever stands in the way of an answer gives 0. */
+    /** The bytes of these records in the log. For gauges: any failure gives 0. */
     public static long bytes(UnifiedLog log, long acknowledged) {
         long highWatermark = log.highWatermark();
         if (acknowledged <= highWatermark)
@@ -38,8 +38,8 @@ public final class Exposure {
                     bytes += segment.size();
             return Math.max(0, bytes);
         } catch (Exception e) {
-            // The log may be closed or deleted while it is asked
-            LOG.debug("Cannot tell the bytes from {} to {} of {}", highWatermark, acknowledged, log.topicPartition(), e);
+            // The log may be closed or deleted meanwhile
+            LOG.debug("Cannot determine the bytes from {} to {} of {}", highWatermark, acknowledged, log.topicPartition(), e);
             return 0;
         }
     }

@@ -1,7 +1,7 @@
 package io.rackspan.cluster;
 
 /**
- * Up to where enough replicas hold the log: the largest offset x such that the members whose log end is at x or beyond number
+ * The offset up to which enough replicas hold the log: the largest offset x such that the members whose log end is at x or beyond number
  * at least {@code minReplicas} and are in at least {@code minRacks} racks (seed 001, with the racks of seed 002).
  *
  * <p>Members are kept in the order of their log ends. A change moves one of them to its new place and walks from the top
@@ -9,7 +9,7 @@ package io.rackspan.cluster;
  */
 final class QuorumOffset {
 
-    /** The offset while no set of the members meets both numbers; also the log end of a member that has not told it. */
+    /** The offset while no set of the members meets both numbers; also the log end of a member that has not reported it. */
     static final long NONE = -1;
 
     /** The rack of a member that is in no known rack: it counts as a replica, and for no rack. */
@@ -28,7 +28,7 @@ final class QuorumOffset {
     /**
      * @param capacity    the number of members that will be added
      * @param minReplicas at least 1
-     * @param minRacks    1 asks for no racks: then even a member in no known rack will do
+     * @param minRacks    1 requires no racks: then even a member in no known rack counts
      */
     QuorumOffset(int capacity, int minReplicas, int minRacks) {
         members = new Object[capacity];
@@ -52,7 +52,7 @@ final class QuorumOffset {
         offset = walk();
     }
 
-    /** Notes how far a member is; told apart by identity. One that is no member changes nothing. */
+    /** Notes the log end of a member, which is recognised by identity. Anything that is no member changes nothing. */
     void moved(Object member, long end) {
         for (int i = 0; i < size; i++) {
             if (members[i] == member) {

@@ -6,26 +6,26 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * The partitions on which one produce request waits for min.insync.replicas instead of the whole ISR. Filled before the append,
+ * The partitions on which one produce request waits for min.insync.replicas instead of the full ISR. Filled before the append,
  * released when the request is answered. Filled by one thread; after that only read.
  */
 public final class QuorumWaiters {
 
     private Map<TopicPartition, AckQuorum.Waiter> waiters = Map.of();
 
-    /** Begin to wait on a partition. Twice for one partition, as with two topic ids in one request, is once. */
+    /** Begins to wait on a partition. Idempotent: one request may name a partition twice, by two topic ids. */
     public void add(TopicPartition partition, AckQuorum quorum) {
         if (waiters.isEmpty())
             waiters = new HashMap<>();
         waiters.computeIfAbsent(partition, p -> quorum.await());
     }
 
-    /** The waiter on a partition; null if the whole ISR is waited for there. */
+    /** The waiter on a partition; null if the request waits for the full ISR there. */
     public AckQuorum.Waiter on(TopicPartition partition) {
         return waiters.get(partition);
     }
 
-    /** The request is answered, or will never be. */
+    /** Ends all waits: the request is answered, or never will be. */
     public void release() {
         for (AckQuorum.Waiter waiter : waiters.values())
             waiter.release();

@@ -22,7 +22,7 @@ import java.util.function.Supplier;
  * racks a set of replicas is in.
  *
  * <p>With min.insync.racks at 1 each gate is one comparison. Above that the span is counted once per change of the replicas
- * or of the racks, told by the identity of both objects, so that a call allocates nothing. Thread-safe.
+ * or of the racks, recognised by the identity of both objects, so that a call allocates nothing. Thread-safe.
  */
 public final class RackSpan {
 
@@ -66,12 +66,12 @@ public final class RackSpan {
         return view.span;
     }
 
-    /** True if the in-sync replicas are in fewer racks than asked for. */
+    /** True if the in-sync replicas are in fewer racks than required. */
     public boolean isUnder(int minRacks, Collection<Integer> isr) {
         return minRacks > 1 && span(isr) < minRacks;
     }
 
-    /** True if racks are asked for and not one can be spared; never for the default 1, which asks for none. */
+    /** True if racks are required and none can be spared; never for the default 1, which requires none. */
     public boolean isAt(int minRacks, Collection<Integer> isr) {
         return minRacks > 1 && span(isr) == minRacks;
     }
@@ -92,7 +92,7 @@ public final class RackSpan {
     }
 
     /**
-     * True if a value above 1 asks for more racks than these replicas, in sync or not, are assigned to. Not as long as a broker among
+     * True if a value above 1 requires more racks than these replicas, in sync or not, are assigned to. Not as long as a broker among
      * them is not registered or has no rack: it may turn out to be in another one.
      */
     public boolean isOutOfReach(int minRacks, Collection<Integer> assignment) {
@@ -109,21 +109,21 @@ public final class RackSpan {
     }
 
     /**
-     * The high watermark gate. What the assignment can never meet is not waited for: such a topic goes on to serve writes
+     * The high watermark gate. It does not wait for what the assignment can never meet: such a topic continues to serve writes
      * with acks 0 and 1, while the append gate refuses acks=all.
      */
     public boolean holdsHighWatermark(int minRacks, Collection<Integer> isr, Collection<Integer> assignment) {
         return isUnder(minRacks, isr) && span(isr) < assignmentSpan(assignment);
     }
 
-    /** The gate after the append: what a waiting write is to be told, whether or not the high watermark has reached it. */
+    /** The gate after the append: the error of a waiting write, whether or not the high watermark has reached it. */
     public Errors checkAfterAppend(int minRacks, Collection<Integer> isr) {
         return isUnder(minRacks, isr) ? Errors.NOT_ENOUGH_RACKS_AFTER_APPEND : Errors.NONE;
     }
 
     /**
-     * Notes what is asked for now, and returns true if that, or a rack it is measured by, has changed since the last call.
-     * Always false for partitions that never asked for racks. The thread that publishes metadata calls it, first when the
+     * Notes the present requirement, and returns true if that, or a rack it is measured by, has changed since the last call.
+     * Always false for partitions that never required racks. The thread that publishes metadata calls it, first when the
      * partition gets its leader, then after each change of configurations or brokers, so that no change is missed between.
      */
     public synchronized boolean requirementChanged(int minRacks) {
@@ -135,7 +135,7 @@ public final class RackSpan {
         return changed;
     }
 
-    /** Which racks are present, which are missing, and what asks for them. */
+    /** The racks that are present, those that are missing, and the setting that requires them. */
     public String shortage(int minRacks, Collection<Integer> isr, Collection<Integer> assignment) {
         BrokerRacks now = racks.get();
         SortedSet<String> present = now.racksOf(isr);

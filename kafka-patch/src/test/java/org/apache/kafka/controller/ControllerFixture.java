@@ -32,8 +32,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 /**
- * An active controller with the settings of a real one, and one topic "t" of one partition. What its brokers would ask of it, the test
- * asks. It is in this package because upstream's test environment and the controller's state are for this package only.
+ * An active controller with the settings of a real one, and one topic "t" of one partition. The test sends the
+ * requests of its brokers. It is in this package because upstream's test environment and the controller's state are for this package only.
  */
 public final class ControllerFixture implements AutoCloseable {
 
@@ -84,7 +84,7 @@ public final class ControllerFixture implements AutoCloseable {
             }));
     }
 
-    /** The broker asks to be unfenced, or fenced. */
+    /** Requests to be unfenced, or fenced, as the broker. */
     public void heartbeat(int broker, boolean fence) throws Exception {
         assertEquals(fence, get(controller.processBrokerHeartbeat(context(ApiKeys.BROKER_HEARTBEAT), new BrokerHeartbeatRequestData()
             .setBrokerId(broker).setBrokerEpoch(epochs.get(broker)).setCurrentMetadataOffset(Long.MAX_VALUE).setWantFence(fence))).isFenced());

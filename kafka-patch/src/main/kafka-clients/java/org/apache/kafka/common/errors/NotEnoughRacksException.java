@@ -2,7 +2,7 @@ package org.apache.kafka.common.errors;
 
 /**
  * A write was refused, and nothing was appended, because the in-sync replicas of the partition are in fewer racks than
- * min.insync.racks asks for. Retriable: racks may come back, and the leader may be elsewhere by then.
+ * min.insync.racks requires. Retriable: racks may come back, and the leader may be elsewhere by then.
  */
 public class NotEnoughRacksException extends InvalidMetadataException {
 
