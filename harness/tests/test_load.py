@@ -384,7 +384,7 @@ def test_a_missing_topic_is_named_with_what_to_do(broker: Broker, tmp_path: Path
     with client(spec, tmp_path) as running, pytest.raises(LoadClientError, match=r"exit code 3"):
         running.finish(60)
     text = (tmp_path / "client.log").read_text()
-    assert "topic absent not usable after 1.0 s: last saw '" in text and "check that it exists" in text
+    assert "topic absent not usable after 1.0 s: last observed '" in text and "check that it exists" in text
 
 
 PRODUCE = ["produce", "--producer", "p", "--bootstrap", "localhost:1", "--topic", "t", "--out", "f"]

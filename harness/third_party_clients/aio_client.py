@@ -14,7 +14,7 @@ def produce(options: Any, records: Records) -> None:
 
 
 def read(options: Any) -> None:
-    """Asks for metadata, then reads from the beginning."""
+    """Requests metadata, then reads from the beginning."""
     asyncio.run(_read(options))
 
 
@@ -23,7 +23,7 @@ async def _produce(options: Any, records: Records) -> None:
 
     from harness.third_party_clients.python_client import GRACE_S, started
 
-    # The library knows one time-out: of a request, and of a batch's complete life.
+    # The library has one timeout for a request and for a batch in its buffer.
     limit_ms = options.delivery_timeout_ms
     producer = AIOKafkaProducer(bootstrap_servers=options.bootstrap, acks="all", request_timeout_ms=limit_ms)
     await producer.start()

@@ -1,4 +1,4 @@
-"""Lines that a client program prints, and what it is reported on standard input."""
+"""Lines that a client program prints, and the stop line on standard input."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.recording.payload import content, value
 
 
 def report(event: str, **fields: Any) -> None:
-    """One line; safe from any thread."""
+    """Prints one line; safe from any thread."""
     text = json.dumps({"event": event, **fields}) + "\n"
     with _lock:
         sys.stdout.write(text)
@@ -24,7 +24,7 @@ _lock = threading.Lock()
 
 
 class Records:
-    """The records of one producer: when each is due, and what became of it, reported once."""
+    """The records of one producer: due times, and one report of each result."""
 
     def __init__(self, producer: str, topic: str, partitions: list[int], records: int, rate: float) -> None:
         self.count = records
@@ -37,7 +37,7 @@ class Records:
         self._answered: set[int] = set()
 
     def partition(self, seq: int) -> int:
-        """Where a record goes: round robin."""
+        """The partition of a record: round robin."""
         return self._partitions[seq % len(self._partitions)]
 
     def wait_s(self, seq: int) -> float:
@@ -50,24 +50,24 @@ class Records:
         return value(self._producer, seq, self._begin_ns + seq * self._gap_ns)
 
     def acknowledged(self, seq: int, partition: int, offset: int) -> None:
-        """A record is in the log, as far as the library knows."""
-        self._report_step(seq, partition, offset, "OK", "")
+        """Reports a record as acknowledged."""
+        self._report_result(seq, partition, offset, "OK", "")
 
     def failed(self, seq: int, result: str, cause: str = "") -> None:
-        """The library gave a record up."""
-        self._report_step(seq, self.partition(seq), -1, result, cause)
+        """Reports a record that the library gave up."""
+        self._report_result(seq, self.partition(seq), -1, result, cause)
 
     def raised(self, seq: int, error: BaseException) -> None:
-        """The library gave a record up with an exception: it has a class for each answer, which is what a user sees."""
+        """Reports a record that the library gave up with an exception, whose class is the result that a user gets."""
         self.failed(seq, type(error).__name__, type(error.__cause__).__name__ if error.__cause__ else "")
 
     def summary(self) -> None:
-        """The last line; records that the library never answered are reported as such."""
+        """Prints the last line, and before it a report of every record without an answer."""
         for seq in sorted(self._sent.keys() - self._answered):
             self.failed(seq, "")
         report("summary", producer=self._producer, records=len(self._sent))
 
-    def _report_step(self, seq: int, partition: int, offset: int, result: str, cause: str) -> None:
+    def _report_result(self, seq: int, partition: int, offset: int, result: str, cause: str) -> None:
         self._answered.add(seq)
         report(
             "record",
@@ -86,13 +86,13 @@ class Records:
 
 
 def report_read(partition: int, offset: int, data: bytes | None) -> None:
-    """A record that was read."""
+    """Reports a record that was read."""
     producer, seq, _ = content(data)
     report("read", partition=partition, offset=offset, producer=producer, seq=seq)
 
 
 def on_stop(act: Callable[[], object]) -> None:
-    """Calls `act` from a thread of its own when a line `stop` comes in, or whoever could send it is gone."""
+    """Calls `act` from a thread of its own on a line `stop`, or at the end of standard input."""
 
     def listen() -> None:
         for line in sys.stdin:

@@ -1,4 +1,4 @@
-"""Installs and builds the clients that are more than a Python package, with the tools that this machine has."""
+"""Installs and builds the clients that are no Python packages, with the tools of this machine."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ TASKS = {"oldJavaClient": "", "nodeClient": "npm", "goClient": "go"}
 
 
 def prepare(progress: Progress) -> None:
-    """Brings all clients up to date. What cannot be made is reported and skipped; the matrix then says so too."""
+    """Brings all clients up to date. A client that cannot be built is reported and skipped."""
     able = [task for task, tool in TASKS.items() if not tool or shutil.which(tool)]
     for task in TASKS.keys() - able:
         progress.note(f"no {TASKS[task]} on this machine: install it, or that client is not run")
     try:
-        gradle(["--continue", *able], "clients of others", progress)
+        gradle(["--continue", *able], "third-party clients", progress)
     except RackspanError as e:
         progress.note(f"some clients are not run: {e.observed}")

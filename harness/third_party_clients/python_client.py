@@ -24,7 +24,7 @@ GRACE_S = 30.0  # beyond its own limits a library gets this long to answer
 
 
 def main() -> None:
-    """Does what the command line says."""
+    """Runs the verb of the command line."""
     options = _options()
     if options.client == "aiokafka":
         from harness.third_party_clients.aio_client import produce, read
@@ -65,7 +65,7 @@ def _options() -> Any:
 
 
 def started(options: Any, idempotence: bool) -> None:
-    """The line that says which library this is."""
+    """Reports the library and its version."""
     report("started", producer=options.producer, version=version(options.client), idempotence=idempotence)
 
 
@@ -128,7 +128,7 @@ def _produce_confluent(options: Any, records: Records) -> None:
 
     for seq in range(records.count):
         while not stop.is_set() and (late := records.wait_s(seq)) > 0:
-            producer.poll(min(late, 0.1))  # answers come only while it is requested them
+            producer.poll(min(late, 0.1))  # callbacks run in poll only
         if stop.is_set():
             break
         producer.produce(

@@ -1,4 +1,4 @@
-"""The clients of the matrix: what each is, and whether this machine can run it."""
+"""The third-party clients, and the reasons why this machine cannot run one."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Language = Literal["Java", "Python", "Node", "Go"]
 class Client:
     """One client library. `key` names topics and producers, `title` is for readers, `ours` knows Rackspan's codes.
 
-    `remedy` is a setting, and `remedy_options` make the program use it, without which the library has a defect where it
-    gives records up.
+    `remedy` is a setting, and `remedy_options` make the program use it, without which the library has a defect
+    after it gives records up.
     """
 
     key: str
@@ -33,7 +33,7 @@ class Client:
 
     @property
     def skip_reason(self) -> str:
-        """Why it cannot be run here; "" if it can."""
+        """The reason why it cannot be run here; "" if it can."""
         if self.language == "Java":
             try:
                 libs = self.distribution.home / "libs"
@@ -49,14 +49,14 @@ class Client:
 
     @property
     def distribution(self) -> Distribution:
-        """Where a Java client's jars are. Raises RackspanError."""
+        """The folder of a Java client's jars. Raises RackspanError."""
         if self.key == "java-3":
             return Distribution(JAVA_3)
         return find("rackspan" if self.ours else "stock")
 
     @property
     def command(self) -> list[str]:
-        """The program with what must come behind its verb, the verb as `VERB`; not of Java clients."""
+        """The command line of the program, with `VERB` for its verb; not of Java clients."""
         if self.language == "Python":
             return [sys.executable, "-m", "harness.third_party_clients.python_client", "VERB", "--client", self.key]
         if self.language == "Node":

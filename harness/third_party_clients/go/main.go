@@ -34,7 +34,7 @@ var out = struct {
 	*json.Encoder
 }{Encoder: json.NewEncoder(os.Stdout)}
 
-func tell(event string, fields line) {
+func report(event string, fields line) {
 	fields["event"] = event
 	out.Lock()
 	defer out.Unlock()
@@ -80,7 +80,7 @@ func author(value []byte) (string, int64) {
 	return string(value[head : head+int(value[20])]), int64(binary.BigEndian.Uint64(value[12:]))
 }
 
-// named says what a user of the library sees: the protocol's name, or that of the library's own error.
+// named returns the name that a user of the library gets: the protocol's, or that of the library's own error.
 func named(err error) string {
 	var answer *kerr.Error
 	switch {
@@ -113,7 +113,7 @@ func produce(o options) error {
 		partitions = append(partitions, int32(p))
 	}
 	client, err := kgo.NewClient(o.seeds(), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		// Like the others: not every reader of the tests knows the default, snappy.
+		// As the other clients: not every reader of the tests can decode the default, snappy.
 		kgo.ProducerBatchCompression(kgo.NoCompression()),
 		kgo.RecordDeliveryTimeout(time.Duration(o.deliveryMs)*time.Millisecond))
 	if err != nil {
@@ -123,7 +123,7 @@ func produce(o options) error {
 	if err := client.Ping(context.Background()); err != nil {
 		return err
 	}
-	tell("started", line{"producer": o.producer, "version": version(), "idempotence": true})
+	report("started", line{"producer": o.producer, "version": version(), "idempotence": true})
 
 	stop := make(chan struct{})
 	go func() {
@@ -156,22 +156,22 @@ func produce(o options) error {
 			Value: payload(o.producer, seq, due.UnixNano()),
 		}
 		client.Produce(context.Background(), record, func(r *kgo.Record, err error) {
-			told := line{
+			fields := line{
 				"producer": o.producer, "seq": seq, "topic": o.topic, "partition": r.Partition, "offset": r.Offset,
 				"due_ns": due.UnixNano(), "sent_ns": at.UnixNano(), "done_ns": time.Now().UnixNano(),
 				"due_mono_ns": due.Sub(begin).Nanoseconds(), "result": "OK", "cause": "",
 			}
 			if err != nil {
-				told["offset"] = -1
-				told["result"] = named(err)
+				fields["offset"] = -1
+				fields["result"] = named(err)
 			}
-			tell("record", told)
+			report("record", fields)
 		})
 	}
 	if err := client.Flush(context.Background()); err != nil {
 		return err
 	}
-	tell("summary", line{"producer": o.producer, "records": sent})
+	report("summary", line{"producer": o.producer, "records": sent})
 	return nil
 }
 
@@ -190,11 +190,11 @@ func read(o options) error {
 		return err
 	}
 	defer client.Close()
-	ask := kmsg.NewPtrMetadataRequest()
+	request := kmsg.NewPtrMetadataRequest()
 	topic := kmsg.NewMetadataRequestTopic()
 	topic.Topic = kmsg.StringPtr(o.topic)
-	ask.Topics = append(ask.Topics, topic)
-	answer, err := ask.RequestWith(context.Background(), client)
+	request.Topics = append(request.Topics, topic)
+	answer, err := request.RequestWith(context.Background(), client)
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func read(o options) error {
 	for _, p := range answer.Topics[0].Partitions {
 		partitions = append(partitions, line{"partition": p.Partition, "leader": p.Leader, "replicas": p.Replicas})
 	}
-	tell("metadata", line{"brokers": brokers, "partitions": partitions})
+	report("metadata", line{"brokers": brokers, "partitions": partitions})
 
 	records := 0
 	for records < o.records {
@@ -221,11 +221,11 @@ func read(o options) error {
 		}
 		fetches.EachRecord(func(r *kgo.Record) {
 			producer, seq := author(r.Value)
-			tell("read", line{"partition": r.Partition, "offset": r.Offset, "producer": producer, "seq": seq})
+			report("read", line{"partition": r.Partition, "offset": r.Offset, "producer": producer, "seq": seq})
 			records++
 		})
 	}
-	tell("summary", line{"records": records})
+	report("summary", line{"records": records})
 	return nil
 }
 
@@ -239,11 +239,11 @@ func main() {
 	flags.StringVar(&o.bootstrap, "bootstrap", "", "brokers")
 	flags.StringVar(&o.topic, "topic", "", "topic")
 	flags.StringVar(&o.producer, "producer", "", "name in the records")
-	flags.StringVar(&o.partitions, "partitions", "0", "partitions in turn")
+	flags.StringVar(&o.partitions, "partitions", "0", "partitions, used in turn")
 	flags.IntVar(&o.records, "records", 20, "number of records")
-	flags.Float64Var(&o.rate, "rate", 0, "records a second; 0: at once")
-	flags.Float64Var(&o.idleSeconds, "idle-seconds", 30, "patience of a reader")
-	flags.IntVar(&o.deliveryMs, "delivery-timeout-ms", 60000, "a record is given up after this")
+	flags.Float64Var(&o.rate, "rate", 0, "records per second; 0: all at once")
+	flags.Float64Var(&o.idleSeconds, "idle-seconds", 30, "time without a record after which reading ends")
+	flags.IntVar(&o.deliveryMs, "delivery-timeout-ms", 60000, "time limit of a record")
 	if err := flags.Parse(os.Args[2:]); err != nil {
 		fail(err)
 	}

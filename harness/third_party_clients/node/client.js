@@ -11,8 +11,8 @@ const RETRY_MS = 1000; // the longest pause between attempts
 
 const nowNs = () => BigInt(Date.now()) * 1000000n;
 
-// One line; whole numbers that do not fit into a double stay exact.
-function tell(event, fields) {
+// Prints one line; integers that do not fit into a double stay exact.
+function report(event, fields) {
   const parts = Object.entries({ event, ...fields }).map(
     ([key, value]) => `${JSON.stringify(key)}:${typeof value === 'bigint' ? value : JSON.stringify(value)}`,
   );
@@ -41,7 +41,7 @@ function connect(options, retry) {
   return new Kafka({ clientId: 'matrix', brokers, retry, logLevel: logLevel.NOTHING }); // else a line for every refusal
 }
 
-// What a user of the library sees: the protocol's name of the error where there is one, else the class.
+// The name that a user of the library gets: the protocol's name of the error where there is one, else the class.
 const named = (error) => (error ? error.type ?? error.name : '');
 
 // Resolves when `ms` are over or `stopped` is resolved, whichever is first.
@@ -63,7 +63,7 @@ async function produce(options) {
     createPartitioner: Partitioners.DefaultPartitioner,
   });
   await producer.connect();
-  tell('started', { producer: options.producer, version, idempotence: false });
+  report('started', { producer: options.producer, version, idempotence: false });
 
   let stop = false;
   const stopped = new Promise((resolve) => {
@@ -86,14 +86,14 @@ async function produce(options) {
     };
     try {
       const messages = [{ partition, value: payload(options.producer, seq, dueNs) }];
-      const [told] = await producer.send({ topic: options.topic, acks: -1, messages });
-      line.offset = BigInt(told.baseOffset);
+      const [sent] = await producer.send({ topic: options.topic, acks: -1, messages });
+      line.offset = BigInt(sent.baseOffset);
     } catch (error) {
       line.result = named(error);
       line.cause = named(error.cause);
     }
     line.done_ns = nowNs();
-    tell('record', line);
+    report('record', line);
   }
 
   for (let seq = 0; seq < count && !stop; seq += 1) {
@@ -102,7 +102,7 @@ async function produce(options) {
     if (!stop) answers.push(send(seq));
   }
   await Promise.all(answers);
-  tell('summary', { producer: options.producer, records: answers.length });
+  report('summary', { producer: options.producer, records: answers.length });
   await producer.disconnect();
 }
 
@@ -114,7 +114,7 @@ async function read(options) {
   const { topics } = await admin.fetchTopicMetadata({ topics: [options.topic] });
   await admin.disconnect();
   const partitions = topics[0].partitions.map((p) => ({ partition: p.partitionId, leader: p.leader, replicas: p.replicas }));
-  tell('metadata', { brokers: cluster.brokers.map((b) => b.nodeId), partitions });
+  report('metadata', { brokers: cluster.brokers.map((b) => b.nodeId), partitions });
 
   // The library reads in a group only.
   const consumer = kafka.consumer({ groupId: `read-${options.topic}` });
@@ -128,7 +128,7 @@ async function read(options) {
   await consumer.run({
     autoCommit: false,
     eachMessage: async ({ partition, message }) => {
-      tell('read', { partition, offset: BigInt(message.offset), ...author(message.value) });
+      report('read', { partition, offset: BigInt(message.offset), ...author(message.value) });
       records += 1;
       last = performance.now();
       if (records >= wanted) finish();
@@ -140,7 +140,7 @@ async function read(options) {
   if (wanted === 0) finish();
   await finished;
   clearInterval(idle);
-  tell('summary', { records });
+  report('summary', { records });
   await consumer.disconnect();
 }
 

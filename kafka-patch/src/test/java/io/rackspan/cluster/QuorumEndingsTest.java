@@ -26,7 +26,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-/** Failures of a waiting request with acks=min.insync.replicas: at once, once, and with nothing left behind. */
+/** Failures of a waiting request with acks=min.insync.replicas: at once, once, and without any remains. */
 final class QuorumEndingsTest {
 
     private static final List<Integer> ALL = List.of(1, 2, 3, 4);

@@ -28,7 +28,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 /**
- * Brokers of rack a may lose their power at any time and as often as they like, all others only stop in order. Then no leader may
+ * Brokers of rack a may lose their power at any time and as often as they like, all others only shut down cleanly. Then no leader may
  * lack a record that was acknowledged. Elections are the controller's own, as is the gate of the high watermark; logs and
  * replication are a model: who has fetched what, who is missed, who comes back when, in any order.
  */

@@ -2,7 +2,7 @@ package io.rackspan.load;
 
 import java.time.Instant;
 
-/** One anchor that ties the monotonic clock to the epoch, so that all times of a run share one scale. */
+/** An anchor of the monotonic clock to the epoch, so that all times of a run share one scale. */
 record Clock(long anchorEpochNs, long anchorMonoNs) {
 
     private static final int TRIES = 20;

@@ -9,8 +9,8 @@ import java.nio.file.Path;
 import java.util.function.Predicate;
 
 /**
- * What the outside asks for: pause and resume lines on stdin, a stop line, its end, a stop file, or SIGTERM. Other lines go
- * to whoever reads stdin through this.
+ * Requests from outside: pause and resume lines on stdin, a stop line, the end of stdin, a stop file, or SIGTERM. Other lines
+ * go to the caller's predicate.
  */
 final class Control {
 
@@ -51,7 +51,7 @@ final class Control {
         readStdin(line -> false);
     }
 
-    /** {@code others} says whether it knows a line that is none of the above. */
+    /** Reads stdin; {@code others} handles any other line and returns whether it knew it. */
     void readStdin(Predicate<String> others) {
         Thread reader = new Thread(() -> commands(others), "control");
         reader.setDaemon(true);
@@ -67,7 +67,7 @@ final class Control {
                     case "stop" -> stop("stop line");
                     default -> {
                         if (!others.test(line.trim())) {
-                            System.err.println("unknown control line: saw '" + line
+                            System.err.println("unknown control line: observed '" + line
                                 + "'; write pause, resume or stop, and where records are sent also rate N; begin NAME"
                                 + " and end where they are counted");
                         }
@@ -77,7 +77,7 @@ final class Control {
         } catch (IOException e) {
             System.err.println("control input broke: " + e + "; stopping as if it had ended");
         }
-        // Whoever controlled this client is gone: do not go on producing for ever.
+        // The controlling process is gone: do not continue for ever.
         stop("control input ended");
     }
 }

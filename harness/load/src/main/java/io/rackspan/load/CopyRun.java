@@ -19,7 +19,7 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Copies one topic into another, each batch and the offsets behind it in one transaction, until told to stop; what is
+ * Copies one topic into another, each batch and the offsets behind it in one transaction, until it is stopped; what is
  * in the source by then is copied before it ends. Copies keep sequence and due time, and name the job as their author.
  */
 final class CopyRun {
@@ -51,7 +51,7 @@ final class CopyRun {
             rewind(reader);
             control.readStdin();
             status("started");
-            long told = System.nanoTime();
+            long printed = System.nanoTime();
             boolean more = true;
             while (more) {
                 boolean last = control.stopped();
@@ -61,9 +61,9 @@ final class CopyRun {
                 } else if (last) {
                     more = behind(reader);
                 }
-                if (System.nanoTime() - told > STATUS_NS) {
+                if (System.nanoTime() - printed > STATUS_NS) {
                     status("second");
-                    told = System.nanoTime();
+                    printed = System.nanoTime();
                 }
             }
             status("summary");
@@ -81,13 +81,13 @@ final class CopyRun {
                 writer.send(new ProducerRecord<>(settings.to(), where, record.key(), copy(record.value(), payload)));
             }
             writer.sendOffsetsToTransaction(offsetsAfter(batch), reader.groupMetadata());
-            untilAnswered(writer::commitTransaction);
+            repeatUntilAnswered(writer::commitTransaction);
             copied += batch.count();
             commits++;
         } catch (KafkaException e) {
             // Fenced, or broken for good: the abort says so, and the job ends with that error.
             System.err.println("transaction of " + batch.count() + " records failed: " + e + "; aborting it");
-            untilAnswered(writer::abortTransaction);
+            repeatUntilAnswered(writer::abortTransaction);
             aborts++;
             rewind(reader);
         }
@@ -98,8 +98,8 @@ final class CopyRun {
             : Payload.fill(Payload.template(settings.job(), value.length), payload.dueEpochNs(), payload.seq());
     }
 
-    /** A commit or abort that timed out may have happened: asking for the same once more is the only safe answer. */
-    private void untilAnswered(Runnable end) {
+    /** A commit or abort that timed out may have happened: repeating it is the only safe answer. */
+    private void repeatUntilAnswered(Runnable end) {
         while (true) {
             try {
                 end.run();

@@ -30,12 +30,12 @@ final class Counters {
         lagUs.recordValue(Math.min(MAX_US, Math.max(0, lagNs / 1000)));
     }
 
-    /** A window begins. */
+    /** Begins a window. */
     void begin() {
         lagUs.reset();
     }
 
-    /** What is known of the window that ends: how late its records were sent. */
+    /** Ends a window; returns the send lag of its records. */
     Map<String, Object> end() {
         Histogram lag = lagUs.getIntervalHistogram();
         Map<String, Object> out = new LinkedHashMap<>();

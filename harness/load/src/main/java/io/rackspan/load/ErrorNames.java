@@ -4,11 +4,11 @@ import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.protocol.Errors;
 
-/** Names of what a send ended with. The broker's own names, so that unpatched and patched clients need no list here. */
+/** Names of the results of a send. They are the broker's, so that unpatched and patched clients need no list here. */
 final class ErrorNames {
 
     static final String OK = "OK";
-    /** A time-out made by the client (batch expired, no metadata, no buffer), not the broker's REQUEST_TIMED_OUT. */
+    /** A timeout of the client (batch expired, no metadata, no buffer), not the broker's REQUEST_TIMED_OUT. */
     static final String TIMEOUT = "TIMEOUT";
     /** The client dropped the record as it stopped; whether a broker has it is unknown. */
     static final String CLIENT_CLOSED = "CLIENT_CLOSED";

@@ -19,10 +19,10 @@ import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Counts instead of records: of every record that is due between the begin and the end of a named window, latency by
- * result, send lag, and the way to a consumer, in µs with three digits.
+ * result, send lag, and the time to a consumer, in µs with three digits.
  *
  * <p>One line a bucket: window, measure, result, cause, lowest value, width, records. Records without an answer have no
- * result and stand at 0.
+ * result and count at 0.
  */
 final class Histograms implements Recording {
 
@@ -45,7 +45,7 @@ final class Histograms implements Recording {
         out.flush();
     }
 
-    /** Records that are due from now on belong to the window of that name. */
+    /** Begins the window of that name for records that are due from now on. */
     synchronized void begin(String name) throws IOException {
         Window window = new Window(name);
         window.beginNs = System.nanoTime() + AHEAD_NS;
@@ -53,14 +53,14 @@ final class Histograms implements Recording {
         previous = current;
         current = window;
         windows.add(window);
-        // What has no answer two windows later is written as unanswered: memory stays bounded however long a run is.
+        // A record without an answer two windows later is written as unanswered, so that memory stays bounded.
         while (windows.size() > KEPT) {
             windows.remove().write(out);
         }
         out.flush();
     }
 
-    /** Records that are due from now on belong to none. Returns what is known of the window so far. */
+    /** Ends the window for records that are due from now on. Returns its figures so far. */
     synchronized Map<String, Object> end() {
         return end(System.nanoTime() + AHEAD_NS);
     }
@@ -97,7 +97,7 @@ final class Histograms implements Recording {
         return new Counted(window, dueNs);
     }
 
-    /** A consumer was given a record of this run. */
+    /** Counts a record of this run that the consumer got. */
     void read(long dueNs, long readNs) {
         Window window = at(dueNs);
         if (window != null) {

@@ -91,7 +91,7 @@ final class ProduceRun {
         return (record, payload, readNs) -> histograms.read(clock.mono(payload.dueEpochNs()), readNs);
     }
 
-    /** Lines that only a producing run knows. */
+    /** Handles the lines that only a producing run knows. */
     private boolean command(String line) {
         try {
             if (line.matches("rate \\d+(\\.\\d+)?") && Double.parseDouble(line.substring(5)) > 0) {
@@ -122,7 +122,7 @@ final class ProduceRun {
         Json.print(line);
     }
 
-    /** SIGTERM: stop sending, then hold the exit back until everything is written. */
+    /** Handles SIGTERM: stops sending, then delays the exit until everything is written. */
     private void terminated() {
         control.stop("SIGTERM");
         try {
@@ -138,7 +138,7 @@ final class ProduceRun {
         }
     }
 
-    /** Every producer learns of the topic before the schedule begins. */
+    /** Waits until every producer has metadata of the topic. */
     private int awaitPartitions(Connections producers) {
         int partitions = 0;
         for (KafkaProducer<byte[], byte[]> producer : producers.all()) {
@@ -152,16 +152,16 @@ final class ProduceRun {
 
     private int awaitPartitions(KafkaProducer<byte[], byte[]> producer) {
         long until = System.nanoTime() + (long) (settings.readySeconds() * 1e9);
-        String seen = "no answer";
+        String failure = "no answer";
         while (System.nanoTime() < until && !control.stopped()) {
             try {
                 return producer.partitionsFor(settings.topic()).size();
             } catch (TimeoutException e) {
-                seen = e.getMessage();
+                failure = e.getMessage();
             }
         }
-        System.err.println("topic " + settings.topic() + " not usable after " + settings.readySeconds() + " s: last saw '"
-            + seen + "'; check that it exists and that " + settings.kafka().get(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG)
+        System.err.println("topic " + settings.topic() + " not usable after " + settings.readySeconds() + " s: last observed '"
+            + failure + "'; check that it exists and that " + settings.kafka().get(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG)
             + " answers");
         return 0;
     }
@@ -212,7 +212,7 @@ final class ProduceRun {
         };
     }
 
-    /** Its number, so that others can tell where a record belongs; null for records without a key. */
+    /** The record's number, from which others can compute its partition; null for records without a key. */
     private byte[] key(long seq) {
         return settings.spread().equals("keyed") ? ByteBuffer.allocate(Long.BYTES).putLong(seq).array() : null;
     }

@@ -25,7 +25,7 @@ record ProduceSettings(String producer, String topic, Path out, Path stopFile, d
         return out.resolveSibling(out.getFileName() + ".polls");
     }
 
-    /** Records of the whole schedule. */
+    /** The number of records in the full schedule. */
     long capacity() {
         return (long) Math.ceil(rate * duration);
     }

@@ -14,10 +14,10 @@ import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 
 /**
- * One fixed-size entry per record that a consumer was given.
+ * A file with one fixed-size entry per consumed record.
  *
  * <p>Little endian. Header: magic, record bytes, header bytes, two anchors, topic. Entry: offset, timestamp (ms), read
- * (monotonic ns), sequence (-1: not ours), due (epoch ns), partition, leader epoch (-1: not told), producer (32 bytes,
+ * (monotonic ns), sequence (-1: of another producer), due (epoch ns), partition, leader epoch (-1: unknown), producer (32 bytes,
  * zero padded).
  */
 final class ReadLog implements AutoCloseable {

@@ -19,7 +19,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** Reads a topic from its start to the end offsets seen at the beginning, into a {@link ReadLog}. */
+/** Reads a topic from its start to the end offsets that it had at the beginning, into a {@link ReadLog}. */
 final class ReadRun {
 
     private static final Duration POLL = Duration.ofMillis(200);
@@ -77,7 +77,7 @@ final class ReadRun {
         return true;
     }
 
-    /** What the client knows of the topic, as it says it. */
+    /** Prints the metadata of the topic as the client has it. */
     private void metadata(List<PartitionInfo> found) {
         List<Map<String, Object>> partitions = new ArrayList<>();
         Set<Integer> brokers = new TreeSet<>();

@@ -2,16 +2,16 @@ package io.rackspan.load;
 
 import java.io.IOException;
 
-/** Where a producing run keeps what became of its records. Times are monotonic ns. */
+/** The results of a producing run's records. Times are monotonic ns. */
 interface Recording extends AutoCloseable {
 
-    /** How many records may be sent at most. */
+    /** The greatest number of records that may be sent. */
     long capacity();
 
     /** Notes that the record is being sent; its answer goes to what is returned. */
     Answer sent(long seq, long dueNs, long sentNs);
 
-    /** Everything is answered that will be; {@code records} were tried. */
+    /** Writes the end: no more answers will come; {@code records} were tried. */
     void finish(long records) throws IOException;
 
     @Override
@@ -20,7 +20,7 @@ interface Recording extends AutoCloseable {
     /** Takes the answer of one record. */
     interface Answer {
 
-        /** Whether it has come already. */
+        /** Returns whether the answer is known. */
         boolean known();
 
         void done(long doneNs, int partition, long offset, String result, String cause);

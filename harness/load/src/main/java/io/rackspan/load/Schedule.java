@@ -1,6 +1,6 @@
 package io.rackspan.load;
 
-/** When each record is due: evenly spaced from the start, shifted only by an asked pause or rate, never by slow sends. */
+/** Due times of records: evenly spaced from the start, shifted only by a requested pause or rate, never by slow sends. */
 final class Schedule {
 
     private double rate;
@@ -11,7 +11,7 @@ final class Schedule {
         this.rate = rate;
     }
 
-    /** Starts, or starts again after a pause, with the record that comes next. */
+    /** Starts, or resumes after a pause, with the next record. */
     void begin(long monoNs, long nextSeq) {
         beginNs = monoNs;
         firstSeq = nextSeq;
@@ -21,9 +21,9 @@ final class Schedule {
         return rate;
     }
 
-    /** Another rate from the record that comes next on. */
-    void rate(double wanted, long monoNs, long nextSeq) {
-        rate = wanted;
+    /** Sets another rate from the next record on. */
+    void rate(double requested, long monoNs, long nextSeq) {
+        rate = requested;
         begin(monoNs, nextSeq);
     }
 

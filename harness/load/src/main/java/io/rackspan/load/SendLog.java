@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * One fixed-size entry per send in a mapped file: what is written survives a kill of this process. The sequence number is the index.
+ * A mapped file with one fixed-size entry per send: it survives a kill of this process. The sequence number is the index.
  *
  * <p>Little endian. Header: magic, record bytes, header bytes, capacity, epoch and monotonic anchor, producer, topic, then a
  * table of result names. Entry: due, sent, done (monotonic ns; done 0 = no answer), offset, partition, result, cause.
@@ -65,7 +65,7 @@ final class SendLog implements Recording {
         return capacity;
     }
 
-    /** From here on the entry exists, unanswered. */
+    /** Creates the entry, without an answer yet. */
     @Override
     public Answer sent(long seq, long dueMonoNs, long sentMonoNs) {
         int at = at(seq);

@@ -16,8 +16,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 
 /**
- * Follows the topic from its end on, in the process that writes it: one clock tells what a record took from its due
- * time until a consumer had it.
+ * Consumes the topic from its end on, in the process that writes it: one clock measures a record from its due time until a
+ * consumer has it.
  */
 final class Tail implements AutoCloseable {
 
@@ -35,7 +35,7 @@ final class Tail implements AutoCloseable {
     private final Thread thread = new Thread(this::follow, "tail");
     private volatile boolean ended;
     private volatile Exception failure;
-    private volatile long seen;
+    private volatile long consumed;
 
     Tail(ProduceSettings settings, int partitions, Sink sink) {
         this.settings = settings;
@@ -44,7 +44,7 @@ final class Tail implements AutoCloseable {
         thread.setDaemon(true);
     }
 
-    /** Begins to follow; on return nothing that is sent later can be missed. */
+    /** Starts; after it returns, no record that is sent later can be missed. */
     Tail started() throws IOException {
         thread.start();
         try {
@@ -59,16 +59,16 @@ final class Tail implements AutoCloseable {
         return this;
     }
 
-    /** Waits until so many records of this process were seen, at most so long; returns how many were. */
+    /** Waits until so many records of this process were consumed, at most so long; returns the number. */
     long await(long records, long timeoutNs) throws IOException {
         long until = System.nanoTime() + timeoutNs;
-        while (seen < records && failure == null && System.nanoTime() < until) {
+        while (consumed < records && failure == null && System.nanoTime() < until) {
             LockSupport.parkNanos(1_000_000);
         }
         if (failure != null) {
             throw new IOException("the consumer of " + settings.topic() + " broke", failure);
         }
-        return seen;
+        return consumed;
     }
 
     private void follow() {
@@ -91,7 +91,7 @@ final class Tail implements AutoCloseable {
                     Payload payload = Payload.parse(record.value());
                     if (payload != null && payload.producer().equals(settings.producer())) {
                         sink.read(record, payload, now);
-                        seen++;
+                        consumed++;
                     }
                 }
             }
