@@ -190,7 +190,7 @@ def _read_confluent(options: Any) -> None:
 
 
 class Patience:
-    """How long a reader continues: until it has all records, or none came for some seconds."""
+    """The end of a reader: it has all records, or none came for some seconds."""
 
     def __init__(self, options: Any) -> None:
         self.records = 0
@@ -204,7 +204,7 @@ class Patience:
         self._last = time.monotonic()
 
     def more(self) -> bool:
-        """Whether to continue."""
+        """Returns whether to continue."""
         return bool(self.records < self._wanted and time.monotonic() - self._last < self._idle_s)
 
 

@@ -1,4 +1,4 @@
-"""Where things are, relative to the project's root.
+"""Paths, relative to the project's root.
 
 The environment variable KPATCH_BASE, which Gradle's -Pbase sets, chooses another base than the product's: a folder of
 kafka-patch/bases. Its patches, work tree and build are apart; our own classes are the same.

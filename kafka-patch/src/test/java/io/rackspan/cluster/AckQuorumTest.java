@@ -89,7 +89,7 @@ final class AckQuorumTest {
         report(2, 3);
         PartitionState again = committed(1, 2);
         assertTrue(quorum.reached(3, again, 2, 1));
-        assertTrue(quorum.moved(followers.get(2), again, 2, 1), "those who were not looked at must be woken");
+        assertTrue(quorum.moved(followers.get(2), again, 2, 1), "waiters that were not checked must be woken");
         assertFalse(quorum.moved(followers.get(2), again, 2, 1));
     }
 
@@ -114,7 +114,7 @@ final class AckQuorumTest {
         assertFalse(quorum.isSettled(ALL, 2, 2));
         quorum.startEpoch(followers.values());
         PartitionState after = committed(1, 2, 3);
-        assertFalse(fetch(3, 4, after, 3, 1), "broker 2 is not heard of in this epoch");
+        assertFalse(fetch(3, 4, after, 3, 1), "broker 2 has not reported in this epoch");
         assertFalse(quorum.isSettled(after, 3, 1), "so its report counts, even of the log end from before");
         assertTrue(fetch(2, 3, after, 3, 1));
         assertTrue(quorum.isSettled(after, 3, 1));
@@ -128,7 +128,7 @@ final class AckQuorumTest {
         fetch(2, 2, ALL, 2, 1);
         first.release();
         quorum.await();
-        assertFalse(quorum.isSettled(ALL, 2, 1), "reports were not noted while nobody waited");
+        assertFalse(quorum.isSettled(ALL, 2, 1), "reports were not noted while no request waited");
     }
 
     /** As after an unclean restart: who waits for a record written twice may need the lower offset. */
@@ -198,7 +198,7 @@ final class AckQuorumTest {
         report(2, 3);
         assertFalse(quorum.isAwaited());
         quorum.await();
-        assertTrue(quorum.reached(3, ALL, 2, 1), "fetches are not looked at while nobody waits");
+        assertTrue(quorum.reached(3, ALL, 2, 1), "fetches are not read while no request waits");
     }
 
     @Test

@@ -160,7 +160,7 @@ final class EligibleRacksControllerTest {
             controller.start(2, "b", true);
             controller.start(3, "a", true);
             controller.start(2, "a", true);
-            assertEquals(Set.of(1, 2, 3), controller.eligible(), "nobody leads, so that no high watermark can move");
+            assertEquals(Set.of(1, 2, 3), controller.eligible(), "no broker leads, so that no high watermark can move");
             controller.heartbeat(3, false);
             assertEquals(3, controller.leader());
             assertEquals(Set.of(), controller.eligible());

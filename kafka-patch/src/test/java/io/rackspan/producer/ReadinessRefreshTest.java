@@ -144,7 +144,7 @@ final class ReadinessRefreshTest {
         update(metadata, ClusterView.response(MinInSync.of(1, 3), ALL, List.of(1)));
         assertEquals(MAX_AGE_MS, next(metadata), "the replicas are assigned to two racks only");
         update(metadata, ClusterView.response(TWO_REPLICAS, ALL, List.of()));
-        assertEquals(MAX_AGE_MS, next(metadata), "a partition without a leader is looked after elsewhere");
+        assertEquals(MAX_AGE_MS, next(metadata), "a partition without a leader is handled elsewhere");
     }
 
     @Test

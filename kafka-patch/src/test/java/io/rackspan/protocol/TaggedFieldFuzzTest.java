@@ -29,8 +29,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 /**
- * Tagged fields as somebody who means harm would send them, both ways: wrong lengths, huge ones, repeated, out of order, random bytes.
- * What comes of it is a message that cannot be read or fields that are ignored; and memory by what was sent, not by what it claims.
+ * Malformed tagged fields, in both directions: wrong lengths, huge ones, repeated, out of order, random bytes.
+ * The result is a refused message or ignored fields, and memory use follows the bytes sent, not the lengths claimed.
  */
 @Timeout(240)
 final class TaggedFieldFuzzTest {
