@@ -6,7 +6,7 @@ OK, FAILED, USAGE, ENVIRONMENT, DEFECT = 0, 1, 2, 4, 5
 
 
 class AnalysisError(Exception):
-    """What failed, what was observed, what to do."""
+    """An error of three parts: what failed, what was observed, what to do."""
 
     def __init__(self, what: str, *, observed: str, do: str, code: int = FAILED) -> None:
         super().__init__(f"{what}\n  observed: {observed}\n  do:       {do}")

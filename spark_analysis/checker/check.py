@@ -43,7 +43,7 @@ _RULES = (
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the checker found in one run.
+    """The checker's findings in one run.
 
     `counts` by kind of anomaly, `allowed` the same for what a client's settings permit; `unread` says what could not be
     evaluated: with it and no anomaly the verdict is unknown.
@@ -114,7 +114,7 @@ def cached(history: History) -> History:
 
 
 def totals(history: History) -> dict[str, int]:
-    """How much was evaluated, and the longest time without an acknowledgement, in ms."""
+    """The amount that was evaluated, and the longest time without an acknowledgement, in ms."""
     ok = F.col("result") == "OK"
     refused = F.col("result").isin(*writes.REFUSED)
     row = history.acks.agg(
@@ -144,7 +144,7 @@ def totals(history: History) -> dict[str, int]:
 
 
 def unread(history: History) -> list[str]:
-    """What was not read and so not evaluated."""
+    """Logs that were not read and so not evaluated."""
     missing = []
     noted = {(e["name"], e["data"].get("complete", True)) for e in history.events if e["kind"] == "note"}
     if ("partitions-read", True) not in noted:
@@ -192,7 +192,7 @@ def _history(
     changes: list[dict[str, Any]],
     events: list[dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """What happened to the record and at its offset, in order of time; what has no time comes last."""
+    """The history of the record and of its offset, in order of time; events without a time come last."""
     key = (anomaly["producer"], anomaly["seq"])
     spot = (anomaly["topic"], anomaly["partition"], anomaly["offset"])
 

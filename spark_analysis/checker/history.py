@@ -73,7 +73,7 @@ class History:
 
     @cached_property
     def spots(self) -> DataFrame:
-        """What is at each offset, once for all replicas that agree on it.
+        """The record at each offset, once for all replicas that agree on it.
 
         `copies` have it; `holders` is a sum that only the right nodes make up; `same` whether their bytes are equal.
         """
@@ -86,7 +86,7 @@ class History:
 
     @cached_property
     def places(self) -> DataFrame:
-        """Where in the logs each record is: one row per record and place. Records that are not ours have seq -1."""
+        """The places of each record in the logs: one row per record and place. Foreign records have seq -1."""
         return self.spots.where("control = 0").select(*PLACE, "offset", *RECORD, "due_ns").distinct()
 
     @cached_property
@@ -103,7 +103,7 @@ class History:
 
     @cached_property
     def fates(self) -> DataFrame:
-        """What was sent beside where it is: `result` is null for what nobody sent, `at.offset` for what is nowhere.
+        """Records sent beside their places: `result` is null for what nobody sent, `at.offset` for what is nowhere.
 
         `here` reports whether a record is where its acknowledgement says. One row per record and place.
         """
@@ -152,7 +152,7 @@ class History:
 
     @cached_property
     def turns(self) -> DataFrame:
-        """What consumers were given that was not the next offset: the one before, and the highest so far."""
+        """Records that consumers were given out of turn: the offset before, and the highest so far."""
         along = Window.partitionBy("consumer", *PLACE).orderBy("number")
         polls = self.polls.withColumns(
             {

@@ -1,4 +1,4 @@
-"""What consumers saw while the run continued."""
+"""Anomalies of consumers during the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What producers were reported against what is in the logs: lost, refused but there, duplicated, moved, reordered."""
+"""Anomalies of producers, answers against logs: lost, refused but there, duplicated, moved, reordered."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def code_version() -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """What was derived from one run folder: its part of the document, and the folder of each table."""
+    """The data derived from one run folder: its part of the document, and the folder of each table."""
 
     part: dict[str, Any]
     tables: dict[str, Path]
@@ -60,7 +60,7 @@ class Cache:
         return hashlib.sha256(f"{folder.id} {self._version} {folder.digest()}".encode()).hexdigest()
 
     def find(self, folder: Folder) -> Entry | None:
-        """What was derived before; None if nothing was, or if it is damaged, which is reported."""
+        """The data derived before; None if nothing was, or if it is damaged, which is reported."""
         where, key = self._place(folder), self.key(folder)
         if not where.exists():
             return None

@@ -24,7 +24,7 @@ class Gate(BaseModel):
     of: Literal["ratio", "goal", "lost", "invalid", "skipped"]
     run: str = Field("*", description="name of the runs it is about, with * and ?")
     goal: str = Field("", pattern=r"^(P\d)?$", description="of a goal: its id")
-    mode: str = Field("candidate", description="of a ratio: role of the mode that stands above the baseline")
+    mode: str = Field("candidate", description="of a ratio: role of the mode that is divided by the baseline")
     quantile: str = Field("p99", pattern=r"^p\d\d(\.\d{1,2})?$", description="of a ratio: its percentile")
     part: Literal["quiet", "fault"] = Field("quiet", description="of a ratio: before or during the fault")
     at_most: float | None = None

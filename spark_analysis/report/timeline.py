@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Timeline:
-    """What happened when: ``windows`` are faults, ``marks`` are moments that split the run, both in order."""
+    """The events of a run: ``windows`` are faults, ``marks`` are moments that split the run, both in order."""
 
     windows: list[dict[str, Any]]
     marks: list[dict[str, Any]]

@@ -1,4 +1,4 @@
-"""Whether the times of a run's records can be trusted."""
+"""Trust in the times of a run's records."""
 
 from __future__ import annotations
 

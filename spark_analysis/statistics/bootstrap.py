@@ -22,7 +22,7 @@ Histogram = Mapping[int, Mapping[float, int]]
 
 @dataclass(frozen=True)
 class Drawn(Interval):
-    """An interval, and twice the share of draws on the rarer side of no difference."""
+    """An interval, and twice the share of draws beyond no difference, in the rarer direction."""
 
     p: float
 
@@ -43,19 +43,19 @@ def quantile(blocks: Histogram, per_thousand: float, seed: int = 0) -> Interval 
 
 
 def ratio(upper: Histogram, lower: Histogram, per_thousand: float, seed: int = 0) -> Drawn | None:
-    """Pooled quantile of one side over that of the other, over the rounds that both have; each draw takes the same
+    """Pooled quantile of one variant over that of the other, over the rounds that both have; each draw takes the same
     rounds of both. None with fewer than MIN_PAIRS of them.
     """
-    sides = _both(upper, lower, [per_thousand], seed)
-    return None if sides is None else _drawn(sides[0][:, 0] / sides[1][:, 0], 1)
+    variants = _both(upper, lower, [per_thousand], seed)
+    return None if variants is None else _drawn(variants[0][:, 0] / variants[1][:, 0], 1)
 
 
 def shift(upper: Histogram, lower: Histogram, per_thousand: Sequence[float], seed: int = 0) -> list[Drawn] | None:
-    """The shift function: one side's quantiles minus the other's, drawn the same way."""
-    sides = _both(upper, lower, per_thousand, seed)
-    if sides is None:
+    """The shift function: one variant's quantiles minus the other's, drawn the same way."""
+    variants = _both(upper, lower, per_thousand, seed)
+    if variants is None:
         return None
-    apart = sides[0] - sides[1]
+    apart = variants[0] - variants[1]
     return [_drawn(apart[:, i], 0) for i in range(len(per_thousand))]
 
 
@@ -70,7 +70,7 @@ def _both(
 
 
 def _weights(blocks: int, seed: int) -> NDArray[np.float64]:
-    """How often each block is drawn: first once each (the sample itself), then at random."""
+    """The number of times that each block is drawn: first once each (the sample itself), then at random."""
     drawn = np.random.default_rng(seed).multinomial(blocks, [1 / blocks] * blocks, size=DRAWS)
     return np.vstack([np.ones((1, blocks)), drawn]).astype(np.float64)
 

@@ -63,8 +63,8 @@ def signed_rank_p(ratios: Sequence[float]) -> float | None:
 
 
 def equivalence(ratios: Sequence[float], margin: float) -> Equivalence | None:
-    """Whether the ratios stay inside 1/margin to margin: two one-sided exact signed-rank tests, each at 2.5 %, so that
-    it is shown exactly when the complete 95 % interval lies inside. None with too few rounds.
+    """Tests that the ratios stay inside 1/margin to margin: two exact one-sided signed-rank tests, each at 2.5 %: it
+    is shown exactly when the complete 95 % interval lies inside. None with too few rounds.
 
     That no difference shows proves nothing; this does.
     """
@@ -101,13 +101,14 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def noise_factor(low: float | None, high: float | None) -> float:
-    """By what factor two equal modes differed: the farther end of their interval, up or down. 1: none was measured."""
+    """The factor by which two equal modes differed: the farther end of their interval, up or down. 1: not measured."""
     return 1.0 if low is None or high is None else math.exp(max(abs(math.log(low)), abs(math.log(high))))
 
 
 def verdict(low: float | None, high: float | None, noise: float = 1.0) -> str:
-    """What the interval of a ratio of latencies says of the side above the line; ``noise`` is a factor from 1 on, and
-    no difference inside of it means anything.
+    """The verdict on the interval of a ratio of latencies, for the variant above the line.
+
+    ``noise`` is a factor from 1 on; no difference inside of it means anything.
     """
     if low is None or high is None:
         return NOT_ENOUGH
@@ -115,7 +116,7 @@ def verdict(low: float | None, high: float | None, noise: float = 1.0) -> str:
 
 
 def _critical(n: int) -> int:
-    """How many of the smallest (and largest) Walsh averages may be skipped at the requested confidence."""
+    """Number of the smallest (and largest) Walsh averages that may be skipped at the requested confidence."""
     # ways[w]: number of sign patterns of ranks 1..n whose positive ranks sum to w.
     ways = [1] + [0] * (n * (n + 1) // 2)
     for rank in range(1, n + 1):

@@ -106,7 +106,7 @@ def bench_run(
 
 
 def _waits(role: str, fault: dict[str, Any] | None, part: str, due: int, begin: int, end: int) -> str | int:
-    """What an answer waits for: nothing, the near follower, the far one, or a moment."""
+    """The wait of an answer: for nothing, the near follower, the far one, or a moment."""
     if role == "least":
         return "nothing"
     if role == "candidate":

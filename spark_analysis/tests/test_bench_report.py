@@ -134,7 +134,7 @@ def test_blocks_beyond_a_limit_are_invalid_and_the_page_says_why(spark: SparkSes
     assert set(tables) == {"bench_block_quantiles", "bench_histogram", "bench_outcomes", "bench_oracle"}
 
 
-def test_nothing_left_is_said_and_drawn_as_nothing(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_report_without_valid_blocks_says_so_and_draws_nothing(spark: SparkSession, tmp_path: Path) -> None:
     busy = {
         (n, str(r)): ["the processors were 100% busy"]
         for n in range(4)

@@ -34,7 +34,7 @@ def test_rounds_that_do_not_differ_leave_no_doubt() -> None:
 
 
 def test_both_variants_are_drawn_by_the_same_rounds() -> None:
-    """The rounds differ by 10 %, the sides always by half: drawn apart, the ratio would spread."""
+    """The rounds differ by 10 %, the variants always by half: drawn apart, the ratio would spread."""
     found = bootstrap.ratio(blocks(9, 0.5, spread=0.1), blocks(9, spread=0.1), 500)
     assert found is not None
     assert found.low == pytest.approx(0.5, abs=0.001) and found.high == pytest.approx(0.5, abs=0.001)
@@ -75,9 +75,9 @@ def test_the_interval_of_a_ratio_holds_the_truth_about_as_often_as_it_says() -> 
     held = 0
     for trial in range(100):
         moved = np.random.default_rng(trial).normal(0, 0.1, (2, 10))
-        sides = [{r: {float(v * np.exp(m[r])): 1 for v in range(100, 200, 5)} for r in range(10)} for m in moved]
-        halved = {r: {v / 2: n for v, n in side.items()} for r, side in sides[0].items()}
-        found = bootstrap.ratio(halved, sides[1], 500, seed=trial)
+        variants = [{r: {float(v * np.exp(m[r])): 1 for v in range(100, 200, 5)} for r in range(10)} for m in moved]
+        halved = {r: {v / 2: n for v, n in counts.items()} for r, counts in variants[0].items()}
+        found = bootstrap.ratio(halved, variants[1], 500, seed=trial)
         assert found is not None
         held += found.low <= 0.5 <= found.high
     assert held >= 80, "ten blocks give a little less than 95 %"

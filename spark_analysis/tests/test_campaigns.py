@@ -139,7 +139,7 @@ def test_p6_stalled_followers_need_a_sample_that_carries_the_quantile(spark: Spa
     (row,) = data["goals"]
     assert [(b["block"], b["invalid"]) for b in data["invalid"]] == [(3, ["no record was sent"])]
     assert (row["id"], row["estimate"], row["verdict"]) == ("P6", None, "not enough runs")
-    assert row["note"] == "p99.9 needs 100,000 records on either side"
+    assert row["note"] == "p99.9 needs 100,000 records of each variant"
     invalid = {(0, "candidate"): ["no follower was stalled"]}
     many = counted(bench_run(tmp_path / "many", rounds=7, invalid=invalid), times=100)
     workload(many, stalls={"nodes": ["b1", "c1"], "seconds": 0.05, "every": 1.6})

@@ -1,4 +1,4 @@
-"""What was computed before is known the next time; folders that lie are skipped by name."""
+"""Reuse of what was computed before; folders that lie are skipped by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same benchmark on several clusters: one ratio a life, an interval over trials."""
+"""The same benchmark on several clusters: one ratio a trial, an interval over trials."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MODES = [{"role": "baseline", "label": "acks=all"}, {"role": "candidate", "label
 
 
 def life(number: int, ratio: float | None, again: float = 1.01, **spec: Any) -> dict[str, Any]:
-    """What of a run's part is looked at: a goal with its ratio, and how much acks=all differs from itself."""
+    """The part of a run that is looked at: a goal with its ratio, and how much acks=all differs from itself."""
     goal = {"id": "P0", "what": P50, "estimate": ratio, "verdict": NOT_ENOUGH}
     noise = {"role": "control", "part": "quiet", "per_thousand": 500, "estimate": again}
     return {

@@ -11,12 +11,12 @@ CLOCK_OBSERVED = ("early", "from_ns", "until_ns")
 
 
 def early() -> Column:
-    """Whether a record was answered before it was sent."""
+    """True if a record was answered before it was sent."""
     return (F.col("done_ns") > 0) & (F.col("done_ns") < F.col("sent_ns"))
 
 
 def shift() -> Column:
-    """How far the wall clock is ahead of the monotonic clock in the due time (ns): the same until somebody sets it."""
+    """The lead of the wall clock over the monotonic clock in the due time (ns): the same until somebody sets it."""
     return F.col("due_ns") - F.col("due_mono_ns")
 
 

@@ -1,4 +1,4 @@
-"""What was acknowledged against what can be read back."""
+"""Acknowledged records compared with what can be read back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an ideal quorum would have done: when enough followers in enough racks had reported a leader of each record.
+"""The ideal quorum: the time when enough followers in enough racks had reported a leader of each record.
 
 With m replicas and k racks needed, the leader counting in both, that is max(T_(m-1), D_(k-1)): the (m-1)-th follower,
 and the (k-1)-th rack other than the leader's, each by its first follower. Waiting for all is the last follower.

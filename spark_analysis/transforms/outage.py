@@ -86,7 +86,7 @@ def longest_silence(acks: DataFrame) -> DataFrame:
 
 
 def firsts_after(acks: DataFrame, marks: DataFrame) -> DataFrame:
-    """What came after each mark (run, mark, t_ns, until_ns): answers with t_ns <= done < until_ns, and their first.
+    """Answers after each mark (run, mark, t_ns, until_ns): those with t_ns <= done < until_ns, and their first.
 
     Without a kind of answer its first and last are null.
     """

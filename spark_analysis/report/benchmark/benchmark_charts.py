@@ -33,7 +33,7 @@ def _x(per_thousand: float) -> float:
 def _quantile_axis(axis: Any, deepest: float) -> None:
     ticks = [q for q in _TICKS if q <= deepest]
     axis.set_xticks([_x(q) for q in ticks], [f"p{q / 10:g}" for q in ticks])
-    axis.set_xlabel("quantile (each nine takes the same room)")
+    axis.set_xlabel("percentile (log scale)")
 
 
 def _legend(axis: Any, low: float = -0.18) -> None:
@@ -70,7 +70,7 @@ def _nines(data: dict[str, Any], name: str) -> str:
 
 
 def _shift(data: dict[str, Any], name: str) -> str:
-    """How much less than the baseline each other mode takes, by quantile, while nothing is broken; the band is the
+    """Latency saved by each other mode against the baseline, by percentile, while nothing is broken; the band is the
     bootstrap interval, as far as there are rounds enough for one.
     """
     curve = {(r["role"], r["per_thousand"]): r["value_us"] for r in data["curve"] if r["part"] == "quiet"}

@@ -27,7 +27,7 @@ class Goal:
 
     @property
     def sign(self) -> str:
-        """What stands before goal and floor."""
+        """The sign before goal and floor."""
         return f"{self.least} to " if self.least is not None else "≥ " if self.at_least else "≤ "
 
 
@@ -67,7 +67,7 @@ def evaluated(goal: Goal, found: dict[str, Any] | None, *, why_not: str = "", no
 
 
 def verdict(goal: Goal, low: float | None, high: float | None) -> str:
-    """What the complete interval says."""
+    """The verdict on the complete interval."""
     if low is None or high is None:
         return NOT_ENOUGH
     if goal.least is not None:

@@ -1,4 +1,4 @@
-"""Sides of a benchmark against each other, round by round: ratios with their intervals; plain numbers, no Spark."""
+"""Variants of a benchmark against each other, round by round: ratios with their intervals; plain numbers, no Spark."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class Rounds:
         return _row(complete[0] / complete[1], found, len(rounds), POOLED, None if found is None else found.p)
 
     def carries(self, mode_part: ModePart, per_thousand: float) -> bool:
-        """Whether the pooled sample of a mode_part is large enough for a quantile."""
+        """True if the pooled sample of a mode_part is large enough for a quantile."""
         return carried(sum(sum(r.values()) for r in self.histograms[mode_part].values()), per_thousand)
 
     def share_removed(
         self, candidate: ModePart, baseline: ModePart, least: ModePart, per_thousand: float
     ) -> dict[str, Any] | None:
-        """How much of what the baseline waits for beyond the least the candidate does not wait for, 0 to 1."""
+        """The share of the baseline's wait beyond the least that the candidate avoids, 0 to 1."""
 
         def share(r: int) -> float | None:
             new, old, low = (
@@ -86,8 +86,10 @@ def per_round(
     rows: list[dict[str, Any]], above: ModePart, below: ModePart, value: Callable[[dict[str, Any]], float]
 ) -> dict[str, Any] | None:
     """The ratio of a value that every block has one of; ``rows`` have role, part and pair."""
-    sides = [{r["pair"]: value(r) for r in rows if (r["role"], r["part"]) == mode_part} for mode_part in (above, below)]
-    both = [(sides[0][r], sides[1][r]) for r in sorted(set(sides[0]) & set(sides[1]))]
+    variants = [
+        {r["pair"]: value(r) for r in rows if (r["role"], r["part"]) == mode_part} for mode_part in (above, below)
+    ]
+    both = [(variants[0][r], variants[1][r]) for r in sorted(set(variants[0]) & set(variants[1]))]
     return ratios([a / b for a, b in both if a > 0 and b > 0])
 
 

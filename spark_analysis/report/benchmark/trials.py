@@ -1,8 +1,8 @@
-"""The same benchmark run several times, each time on a cluster of its own: one ratio a life of the cluster.
+"""The same benchmark run several times, each time on a cluster of its own: one ratio a trial.
 
-What the compiler makes of a broker and where its memory lies stay for as long as it trials, so that all rounds of one
-life share it, and an interval over rounds leaves it out. Only trials report that from what is requested (measuring,
-P0).
+The code that the JIT compiler made for a broker and the layout of its memory stay until it ends: all rounds of one
+trial share them, and an interval over rounds does not show them. Only several trials separate them from the
+difference that is measured (P0).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SAME, _SAME_SPEC = ("name", "versions", "patches"), ("workload", "backend")
 
 def over_trials(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Of every benchmark that was run more than once with the same spec and versions: name, runs, findings in words,
-    and goals, rows as those of one run, whose ``by_trial`` holds one ratio a life and whose interval is one over
+    and goals, rows as those of one run, whose ``by_trial`` holds one ratio a trial and whose interval is one over
     trials.
     """
     groups: dict[str, list[dict[str, Any]]] = {}

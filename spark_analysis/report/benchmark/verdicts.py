@@ -41,7 +41,7 @@ def _throughput(data: dict[str, Any]) -> list[dict[str, Any]]:
     return [against_stock("throughput", data["knee"]["over_stock"], noise, note)]
 
 
-_TOO_FEW = "p99.9 needs 100,000 records on either side"
+_TOO_FEW = "p99.9 needs 100,000 records of each variant"
 _NO_GAIN = "a consumer is given a record when all in-sync replicas have it: no gain is claimed"
 
 
@@ -49,8 +49,8 @@ def _stock(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     if not any(m["role"] == "stock" for m in data["modes"]):
         return []
     band = {row["per_thousand"]: row["factor"] for row in data["noise"]}
-    sides = ("baseline", QUIET), ("stock", QUIET)
-    return [against_stock(q, measured.ratio(*sides, q), band.get(q, 1.0)) for q in (500, 990)]
+    variants = ("baseline", QUIET), ("stock", QUIET)
+    return [against_stock(q, measured.ratio(*variants, q), band.get(q, 1.0)) for q in (500, 990)]
 
 
 def against_stock(of: int | str, found: dict[str, Any] | None, noise: float, note: str = "") -> dict[str, Any]:
@@ -64,7 +64,7 @@ def against_stock(of: int | str, found: dict[str, Any] | None, noise: float, not
 
 
 def _no_regression(found: dict[str, Any] | None, margin: float) -> str:
-    """What two one-sided tests against the floor say; nothing without a ratio of every round."""
+    """The result of two one-sided tests against the floor; nothing without a ratio of every round."""
     reported = stats.equivalence(found["by_round"], margin) if found else None
     if reported is None:
         return ""
