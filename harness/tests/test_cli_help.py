@@ -12,7 +12,9 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.testing import CliRunner
 
 from harness.cli import help_format
-from harness.cli.app import app
+from harness.cli.app import EXIT_CODES, app
+from harness.common.errors import Exit
+from harness.common.paths import project_root
 
 runner = CliRunner(env={"COLUMNS": "200", "TERM": "dumb", "NO_COLOR": "1"})
 
@@ -79,10 +81,12 @@ def test_every_verb_of_a_cluster_takes_the_option_and_some_the_name_as_argument(
     assert arguments == POSITIONAL
 
 
-def test_exit_codes_are_in_the_help() -> None:
-    shown = " ".join(runner.invoke(app, ["--help"]).output.split())
-    assert "0 success; 1 failed; 2 usage error; 3 timed out, or the result is unknown; 4 this machine lacks" in shown
-    assert "5 a defect of rackspan itself; 130 interrupted." in shown
+def test_every_exit_code_is_in_the_help_and_on_the_page_of_commands() -> None:
+    codes = {int(code) for code in Exit} | {130}  # interrupted, as shells have it
+    assert {int(code) for code in re.findall(r"(\d+) [a-z]", EXIT_CODES)} == codes
+    assert EXIT_CODES.split() == runner.invoke(app, ["--help"]).output.split()[-len(EXIT_CODES.split()) :]
+    page = (project_root() / "docs" / "reference" / "commands.md").read_text().partition("## Exit codes")[2]
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)} == codes
 
 
 def test_groups_are_of_the_class_that_shows_no_types() -> None:
