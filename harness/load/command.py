@@ -25,7 +25,7 @@ def load_jar() -> Path:
 def java_command(
     jar: Path, libs: Path, args: Sequence[str], *, java: str = "java", jvm: Sequence[str] = ("-Xmx256m",)
 ) -> list[str]:
-    """The complete command. ``libs`` is the distribution's libs folder: its kafka-clients is the client that runs."""
+    """The full command line. ``libs`` is the distribution's libs folder: its kafka-clients is the client that runs."""
     return [java, *jvm, "-cp", f"{jar}:{libs}/*", MAIN_CLASS, *args]
 
 
@@ -33,10 +33,10 @@ def java_command(
 class Produce:
     """One producer, an open loop. ``rate`` is records per second, ``duration`` seconds, ``size`` bytes of the value.
 
-    ``acks`` is 0, 1, all or, with the patched client, min.insync.replicas (-2): the client evaluates it.
+    ``acks`` is 0, 1, all or, with the patched client, min.insync.replicas (-2): the client library checks it.
     ``connections`` producers take the records in turn: a broker answers one request of a connection after the other.
-    ``unanswered_kib`` makes it a closed loop: each of them waits while so much of what it sent has no answer, and what
-    would have been due meanwhile is not sent.
+    ``unanswered_kib`` makes it a closed loop: each of them waits while this much of what it sent has no answer, and
+    records that would have been due meanwhile are not sent.
     ``spread`` is round-robin, sticky (no key: the client's own choice), keyed (the key is the record's number, 8 bytes)
     or one partition number. Kafka settings that are None stay at the client's default. ``control`` lets the caller
     write pause, resume and stop lines to stdin. `histogram`: records are counted instead of kept, in windows that the
@@ -128,7 +128,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Copy:
-    """Copies one topic into another in transactions until reported to stop (line `stop` on stdin).
+    """Copies one topic into another in transactions until it is stopped (line `stop` on stdin).
 
     ``job`` is the transactional id, the group that holds the offsets, and the author that the copies name.
     """

@@ -76,11 +76,11 @@ class LoadProcess:
         return self._steer("resume", "resumed", timeout)
 
     def set_rate(self, records_per_second: float, timeout: float = 10) -> dict[str, Any]:
-        """Another rate from the next record on; returns the status line that confirms it."""
+        """Sets another rate from the next record on; returns the status line that confirms it."""
         return self._steer(f"rate {records_per_second:.3f}", "rated", timeout)
 
     def begin(self, window: str, timeout: float = 10) -> dict[str, Any]:
-        """Records due from now on belong to the window of that name; returns the totals until now."""
+        """Begins the window of that name for records due from now on; returns the totals until now."""
         return self._steer(f"begin {window}", "begun", timeout)
 
     def end(self, timeout: float = 10) -> dict[str, Any]:
@@ -90,18 +90,18 @@ class LoadProcess:
         return self._steer("end", "ended", timeout)
 
     def kill(self) -> None:
-        """SIGKILL: what was recorded so far stays in the record file."""
+        """Sends SIGKILL; the record file keeps everything recorded so far."""
         self._process.kill()
         self._process.wait()
 
     def stop(self, timeout: float = 30) -> dict[str, Any]:
-        """SIGTERM, then the summary line; raises when the client does not end in time."""
+        """Sends SIGTERM and returns the summary line; raises when the client does not end in time."""
         if self._process.poll() is None:
             self._process.terminate()
         return self.finish(timeout)
 
     def drain(self, timeout: float) -> dict[str, Any]:
-        """Asks the client to end what it has to do and then to stop; returns its summary line."""
+        """Lets the client finish its work and stop; returns its summary line."""
         self._steer("stop", "summary", timeout)
         return self.finish(timeout)
 

@@ -113,7 +113,7 @@ def read_histograms(path: Path) -> pa.Table:
 
 
 def _reads(path: Path) -> tuple[str, np.ndarray, int]:
-    """Topic, entries, and what makes epoch times of monotonic ones."""
+    """Topic, entries, and the offset from monotonic to epoch times."""
     raw = _load(path, _READ_MAGIC, _READ)
     header = int.from_bytes(raw[12:16], "little")
     epoch, mono = (int(v) for v in np.frombuffer(raw, "<i8", 2, 16))
