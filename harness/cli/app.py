@@ -131,7 +131,7 @@ def main() -> NoReturn:
 
 
 def _no_more_output() -> None:
-    """What is left to be written would fail as well: Python would complain once more at its exit."""
+    """Drops what is still to be written, which would fail as well: Python would complain once more at its exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,4 +1,4 @@
-"""How `--help` shows options: a flag has no type, an argument only its name."""
+"""The format of options in `--help`: a flag has no type, an argument only its name."""
 
 from __future__ import annotations
 

@@ -11,5 +11,5 @@ def role(n: NodeStatus) -> str:
 
 
 def in_sync(n: NodeStatus) -> str | None:
-    """How many of the replicas on a node are in sync, as 3/4."""
+    """The replicas on a node that are in sync, as 3/4."""
     return None if n.replicas is None else f"{n.in_sync}/{n.replicas}"

@@ -114,7 +114,7 @@ def select(listed: Sequence[ListedStage], names: Collection[str], full: bool) ->
 
 
 def skipped_without_full(listed: Sequence[ListedStage]) -> str:
-    """What only --full runs, as one line."""
+    """The stages that only --full runs, as one line."""
     parts = (f"{item.name} ({item.only_full})" if item.default else item.name for item in listed if item.only_full)
     return f"only `rackspan test --full` runs: {', '.join(parts)}"
 

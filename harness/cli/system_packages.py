@@ -25,7 +25,7 @@ _LOG_LINES = 20
 @dataclass(frozen=True)
 class Need:
     """Packages, and how their presence is checked. `without` is what is skipped where they are missing; with "" the
-    verb cannot run. Packages with a `service` are left out where something could start it for this machine.
+    verb cannot run. Packages with a `service` are skipped where something could start it for this machine.
     """
 
     packages: tuple[str, ...]

@@ -14,7 +14,7 @@ from harness.common.errors import RackspanError
 
 @dataclass(frozen=True)
 class Counts:
-    """How many tests passed, failed and were skipped."""
+    """Numbers of tests that passed, failed and were skipped."""
 
     passed: int = 0
     failed: int = 0

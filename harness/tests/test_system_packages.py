@@ -60,7 +60,7 @@ def test_what_is_missing_is_installed_at_once_and_only_once(apt: Path) -> None:
     assert apt.read_text().splitlines() == ["update", "install -y --no-install-recommends tool-a tool-b"]
 
 
-def test_an_ordinary_user_is_told_what_to_install(apt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ordinary_user_reads_what_to_install(apt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(RackspanError) as e:
         install([need("tool-a"), need("tool-b", without="the client in B"), need("tool-c")], Progress())

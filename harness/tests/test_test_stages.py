@@ -124,7 +124,7 @@ def test_a_stage_ends_with_whoever_runs_it(tmp_path: Path) -> None:
 
 
 def _ended(pid: int) -> bool:
-    """Whether there is no such process, or one that nobody has waited for."""
+    """True if there is no such process, or one that nobody has waited for."""
     try:
         return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
     except OSError:
