@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it exports them without saying so
@@ -18,9 +17,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it exports 
 )
 
 from harness.common.wait import wait_for
-
-if TYPE_CHECKING:
-    from harness.run_folder.run_folder import RunFolder
+from harness.run_folder.run_folder import RunFolder
 
 SECONDS = 60.0
 MIN_RACKS = "min.insync.racks"

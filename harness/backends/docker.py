@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.backends.base import Backend, Capability, Host, Output, Process, last_lines
+from harness.backends.base import Backend
 from harness.backends.local import MARKER, LocalHost
 from harness.backends.remote import RemoteHost
 from harness.common.atomic_files import write_aside
@@ -21,6 +21,7 @@ from harness.common.errors import RackspanError, environment_error
 from harness.common.progress import Progress
 from harness.distribution import container_image
 from harness.distribution.locate import Distribution, find
+from harness.hosts.host import Capability, Host, Output, Process, last_lines
 from harness.network import blackhole_routes
 from harness.network.link_controller import Links
 from harness.network.namespaces import leave_network

@@ -9,18 +9,10 @@ import signal
 import subprocess
 from pathlib import Path
 
-from harness.backends.base import (
-    Backend,
-    Capability,
-    Host,
-    Output,
-    Process,
-    ProcessState,
-    did_not_end,
-    state_from_stat,
-)
+from harness.backends.base import Backend
 from harness.common.atomic_files import write_aside
 from harness.common.errors import RackspanError
+from harness.hosts.host import Capability, Host, Output, Process, ProcessState, did_not_end, state_from_stat
 from harness.network.namespaces import leave_network
 from harness.spec.topology import Node
 

@@ -15,18 +15,20 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.backends.base import Backend, Capability, Host, Output, Process, ProcessState, last_lines, state_from_stat
+from harness.backends.base import Backend
 from harness.backends.local import LocalBackend, LocalHost, processes_with
 from harness.common.errors import RackspanError, environment_error
 from harness.common.paths import project_root
 from harness.common.wait import Pending, wait_for
+from harness.hosts.host import Capability, Host, Output, Process, ProcessState, last_lines, state_from_stat
 from harness.network import namespaces
-from harness.network.link_controller import KEEPER, Links, wait_applied
+from harness.network.link_controller import Links
+from harness.network.link_files import DAEMON, DAEMON_LOG, wait_applied
 from harness.spec.links import LinkState
 from harness.spec.topology import Node, Plan
 
 OWNER = "RACKSPAN_NETWORK_OF"  # environment variable of a delay daemon: the cluster's folder
-_liveness_pipes: dict[Path, int] = {}  # our ends of the lifelines of clusters that end with this process
+_liveness_pipes: dict[Path, int] = {}  # our ends of the liveness pipes of clusters that end with this process
 _entered: dict[Path, tuple[int, int]] = {}  # networks that this process went to
 _children: dict[Path, subprocess.Popen[bytes]] = {}
 
@@ -145,13 +147,13 @@ class NetnsBackend(Backend):
 
     def _start(self, plan: Plan) -> None:
         self.prepare()
-        (self.folder / KEEPER).unlink(missing_ok=True)
+        (self.folder / DAEMON).unlink(missing_ok=True)
         links = self.links(plan)
         links.write()
         reader, writer = os.pipe()
         os.set_inheritable(reader, True)
         _liveness_pipes[self.folder] = writer
-        log = self.folder / "delay daemon.log"
+        log = self.folder / DAEMON_LOG
         try:
             unshare = ["unshare", "--pid", "--fork", "--kill-child", "--"]
             with log.open("wb") as out:
@@ -190,7 +192,7 @@ class NetnsBackend(Backend):
         """Where clusters of this user and this state home live already, so that one process can work with all."""
         if namespaces.capable():
             return None
-        for other in sorted(self.folder.parent.glob(f"*/{KEEPER}")):
+        for other in sorted(self.folder.parent.glob(f"*/{DAEMON}")):
             found = _read(other)
             if found is not None:
                 return f"/proc/{found[0].pid}/ns/user"
@@ -198,7 +200,7 @@ class NetnsBackend(Backend):
 
     def _alive(self) -> tuple[Process, dict[str, int]] | None:
         if self._daemon is None or _stat(self._daemon[0]) is ProcessState.GONE:
-            self._daemon = _read(self.folder / KEEPER)
+            self._daemon = _read(self.folder / DAEMON)
         return self._daemon
 
     def _must(self) -> tuple[Process, dict[str, int]]:

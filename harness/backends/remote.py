@@ -11,8 +11,8 @@ from pathlib import Path
 from signal import Signals
 from typing import IO
 
-from harness.backends.base import Host, Output, Process, did_not_end, last_lines
 from harness.common.errors import RackspanError
+from harness.hosts.host import Host, Output, Process, did_not_end, last_lines
 
 COPY_SECONDS = 600.0
 GONE = 3  # exit code of our own scripts: what they are about is not there

@@ -21,13 +21,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from harness.backends.base import Backend, Capability, Host, Output, Process, end_processes, exports, last_lines
+from harness.backends.base import Backend, end_processes
 from harness.backends.remote import RemoteHost
 from harness.common.atomic_files import write_aside
 from harness.common.errors import RackspanError, environment_error
 from harness.distribution.locate import Distribution
+from harness.hosts.host import Capability, Host, Output, Process, exports, last_lines
 from harness.network import blackhole_routes
-from harness.network.link_controller import APPLIED, Links
+from harness.network.link_controller import Links
+from harness.network.link_files import APPLIED
 from harness.network.namespaces import leave_network
 from harness.spec import cluster_state as states
 from harness.spec import inventory

@@ -9,10 +9,10 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from harness.backends import BACKENDS
-from harness.backends.base import Capability
 from harness.common.errors import environment_error, usage_error
 from harness.common.paths import project_root
 from harness.common.validation import Strict, read_yaml, unknown, validated
+from harness.hosts.host import Capability
 from harness.spec.cluster_spec import NAME, ClusterSpec
 from harness.spec.links import LinkState, resolve
 from harness.spec.replica_assignment import assignment

@@ -19,7 +19,8 @@ from harness.faults.partitions import moved_leaders, moved_replicas
 from harness.faults.power import lose_unflushed
 from harness.faults.rolling import rolling_restart
 from harness.faults.settings import changed_setting
-from harness.network.link_controller import LinkMeasurement, Links
+from harness.network.link_controller import Links
+from harness.network.link_measurement import LinkMeasurement
 from harness.recording.log_files import Tail
 
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])

@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from harness.backends.base import Host
 from harness.cli.options import ClusterOption, TargetsArgument, chosen
 from harness.cli.output import out
 from harness.common.errors import usage_error
 from harness.common.wait import pause
+from harness.hosts.host import Host
 
 STAMP = re.compile(r"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})\]")
 UNITS = {"s": 1, "m": 60, "h": 3600}

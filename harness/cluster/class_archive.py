@@ -14,7 +14,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from harness.backends.base import ProcessState, end_processes, last_lines
+from harness.backends.base import end_processes
 from harness.backends.local import MARKER, LocalBackend, LocalHost
 from harness.cluster.cluster_view import view
 from harness.cluster.jvm_options import QUICK
@@ -24,6 +24,7 @@ from harness.common.paths import claim_block, locked, locked_wait, project_root,
 from harness.common.progress import Progress, Update
 from harness.common.wait import wait_for
 from harness.distribution.locate import Distribution
+from harness.hosts.host import ProcessState, last_lines
 from harness.spec.topology import BROKER_PORT, CONTROLLER_PORT
 
 

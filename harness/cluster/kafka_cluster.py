@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from harness.backends import BACKENDS
-from harness.backends.base import Backend, Capability, ProcessState, end_processes
+from harness.backends.base import Backend, end_processes
 from harness.backends.local import MARKER, LocalBackend
 from harness.cluster import class_archive, security, storage
 from harness.cluster.cluster_view import View, view
@@ -26,6 +26,7 @@ from harness.common.paths import BLOCKS, claim_block, clusters_folder, locked, r
 from harness.common.progress import Progress
 from harness.common.wait import Pending, wait_for
 from harness.distribution.locate import Distribution, find
+from harness.hosts.host import Capability, ProcessState
 from harness.network.link_controller import Links
 from harness.spec import cluster_state as states
 from harness.spec.cluster_spec import NAME, ClusterSpec, NodeOverride

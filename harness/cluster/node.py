@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, Signals
 
-from harness.backends.base import Host, Process, ProcessState
 from harness.cluster import log4j
 from harness.cluster.jvm_options import JvmOptions
 from harness.cluster.server_properties import server_properties, to_text
 from harness.common.errors import RackspanError
 from harness.common.wait import Pending, wait_for
 from harness.distribution.locate import Distribution
+from harness.hosts.host import Host, Process, ProcessState
 from harness.spec.topology import Node, Plan
 
 # What a user's shell may hold and a cluster must not inherit.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from harness.backends.base import ProcessState
 from harness.cluster.cluster_view import View, answers
 from harness.cluster.node import KafkaNode
 from harness.common.errors import RackspanError
 from harness.common.wait import Pending
+from harness.hosts.host import ProcessState
 
 FOLLOWS_MS = 2000  # a controller that fetched from its leader within this time follows it
 

@@ -13,11 +13,11 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.backends.base import last_lines
 from harness.cluster.node import KafkaNode
 from harness.cluster.server_properties import FROM_FILES, SECRETS, STORE, to_text
 from harness.common.atomic_files import write_aside
 from harness.common.errors import RackspanError, environment_error
+from harness.hosts.host import last_lines
 from harness.spec.topology import Plan
 
 FOLDER = "secure"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from harness.backends.base import Process, ProcessState
 from harness.cluster.cluster_view import View
+from harness.hosts.host import Process, ProcessState
 from harness.spec.cluster_state import State, Wanted
 from harness.spec.topology import Node
 

@@ -12,7 +12,7 @@ from typing import Any
 from ducktape.cluster.linux_remoteaccount import LinuxRemoteAccount
 from ducktape.cluster.remoteaccount import RemoteAccountSSHConfig, RemoteCommandError, SSHOutputIter
 
-from harness.backends.base import Host
+from harness.hosts.host import Host
 
 COMMAND_SECONDS = 600.0
 

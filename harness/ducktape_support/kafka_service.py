@@ -13,7 +13,6 @@ from typing import Any
 
 from ducktape.services.service import Service
 
-from harness.backends.base import Output, Process, ProcessState, exports
 from harness.backends.local import LocalHost
 from harness.cluster.cluster_view import answers
 from harness.cluster.kafka_cluster import READY_SECONDS, KafkaCluster, names, remove
@@ -23,6 +22,7 @@ from harness.common.errors import RackspanError
 from harness.common.progress import Progress, Update
 from harness.common.wait import Pending, wait_for
 from harness.ducktape_support.rack_cluster import nodes_by_type
+from harness.hosts.host import Output, Process, ProcessState, exports
 from harness.recording.log_errors import Allowed, error_lines, summary
 from harness.recording.metrics import Sample, scrape, total
 from harness.spec import inventory

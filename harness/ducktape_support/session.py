@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from harness.backends import BACKENDS
-from harness.backends.base import Capability
 from harness.common.errors import Exit, RackspanError, usage_error
 from harness.common.paths import project_root
 from harness.common.process_tree import children, end_on_signals, end_with_parent
 from harness.common.progress import Progress
 from harness.common.wait import wait_for
 from harness.ducktape_support.stale_clusters import remove_abandoned
+from harness.hosts.host import Capability
 from harness.network import namespaces
 from harness.network.netns_support import attempt
 

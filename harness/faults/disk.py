@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from harness.backends.base import ProcessState
 from harness.cluster.kafka_cluster import KafkaCluster, Targets
 from harness.cluster.node import KafkaNode
 from harness.common.errors import RackspanError
 from harness.common.wait import Pending, wait_for
 from harness.faults.base import Events, NoEvents, fault
 from harness.faults.process import heal, reported
+from harness.hosts.host import ProcessState
 
 
 @contextmanager

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.backends.base import Capability, ProcessState
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.faults import partitions, settings
 from harness.faults.lasting import forget, held
 from harness.faults.process import heal
+from harness.hosts.host import Capability, ProcessState
 
 _PUT_BACK: Mapping[str, Callable[[KafkaCluster, Mapping[str, Any]], None]] = {
     partitions.KIND: partitions.put_back,

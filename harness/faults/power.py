@@ -12,12 +12,12 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from harness.backends.base import ProcessState
 from harness.cluster.kafka_cluster import KafkaCluster, Targets
 from harness.cluster.node import KafkaNode
 from harness.common.errors import RackspanError
 from harness.faults.base import Events, NoEvents, fault
 from harness.faults.process import heal, reported
+from harness.hosts.host import ProcessState
 from harness.recording.log_files import Loss, Tail, loss, recovery_points
 
 CLEAN = ".kafka_cleanshutdown"

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from harness.backends.base import ProcessState
 from harness.cluster.kafka_cluster import KafkaCluster, Targets
 from harness.cluster.node import KafkaNode
 from harness.cluster.targets import moves
 from harness.faults.base import Events, fault
+from harness.hosts.host import ProcessState
 
 How = Literal["kill", "stop", "pause"]
 

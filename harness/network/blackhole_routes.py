@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from harness.backends.base import Output, last_lines
 from harness.common.errors import environment_error
+from harness.hosts.host import Output, last_lines
 from harness.spec.links import LinkState
 from harness.spec.topology import Plan
 

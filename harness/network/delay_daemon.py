@@ -1,11 +1,11 @@
 """First process of the hosts of one cluster: makes their network, keeps the links between racks as requested, and takes
-everything with it when it ends.
+all of it along when it ends.
 
-    unshare --pid --fork --kill-child python -m harness.network.delay_daemon FOLDER [LIFELINE]
+    unshare --pid --fork --kill-child python -m harness.network.delay_daemon FOLDER [LIVENESS_PIPE]
 
 It runs in a pid namespace of its own, so that its end, however it comes, ends all processes on the hosts; the networks
-go with the last of them. LIFELINE is a file descriptor: its end of file ends the delay daemon, a byte on it lets it
-live on. On SIGHUP it takes over the links file and answers in the file of what is applied.
+go with the last of them. LIVENESS_PIPE is a file descriptor: its end of file ends the delay daemon, a byte on it lets
+it outlive the other end. On SIGHUP it takes over the links file and answers in the file of applied links.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from harness.backends.base import last_lines
 from harness.common.atomic_files import write_aside
 from harness.common.errors import RackspanError
-from harness.network import bridges, link_controller
+from harness.hosts.host import last_lines
+from harness.network import bridges, link_files
 from harness.network.iptables import PacketFilter
 from harness.network.nfqueue import DelayQueues
 from harness.spec.cluster_state import load
@@ -43,14 +43,14 @@ class DelayDaemon:
         self.filter = PacketFilter(folder / "links.rules")
         self.rules = ""
         self.version = 0
-        self.job: subprocess.Popen[str] | None = None  # sets the filter while packets continue being delayed
+        self.job: subprocess.Popen[str] | None = None  # sets the filter while packets are still delayed
         self.wake, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         for number in (signal.SIGHUP, signal.SIGCHLD):
             signal.signal(number, lambda number, frame: None)
 
     def run(self) -> None:
-        """Serves until the liveness_pipe ends."""
+        """Serves until the liveness pipe ends."""
         self.reload()
         while True:
             wait = self.queues.release()
@@ -74,8 +74,8 @@ class DelayDaemon:
                 self.liveness_pipe = None
 
     def reload(self) -> None:
-        """Takes over the links file: delays at once, the filter by a program that runs beside."""
-        state = LinkState.model_validate_json((self.folder / link_controller.LINKS).read_text(encoding="utf-8"))
+        """Takes over the links file: delays at once, the filter by a program that runs alongside."""
+        state = LinkState.model_validate_json((self.folder / link_files.LINKS).read_text(encoding="utf-8"))
         self.version = state.version
         self.queues.early = state.early_ns
         for number, delay, jitter, loss in queues(state):
@@ -103,7 +103,7 @@ class DelayDaemon:
                 pass
 
     def _answer(self, error: str) -> None:
-        write_aside(self.folder / link_controller.APPLIED, json.dumps({"version": self.version, "error": error}))
+        write_aside(self.folder / link_files.APPLIED, json.dumps({"version": self.version, "error": error}))
 
 
 def identity() -> tuple[int, int]:
@@ -113,7 +113,7 @@ def identity() -> tuple[int, int]:
 
 
 def main() -> int:
-    """Builds, announces, serves. What cannot be built is said on standard error."""
+    """Builds the network, announces it, serves; prints on standard error why it cannot be built."""
     folder = Path(sys.argv[1])
     liveness_pipe = int(sys.argv[2]) if len(sys.argv) > 2 else None
     state = load(folder)
@@ -131,7 +131,7 @@ def main() -> int:
     with suppress(PermissionError):  # delays hold on a busy machine too
         os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
     pid, started = identity()
-    write_aside(folder / link_controller.KEEPER, json.dumps({"pid": pid, "started": started, "networks": networks}))
+    write_aside(folder / link_files.DAEMON, json.dumps({"pid": pid, "started": started, "networks": networks}))
     daemon.run()
     return 0
 

@@ -6,9 +6,9 @@ import os
 import subprocess
 from pathlib import Path
 
-from harness.backends.base import last_lines
 from harness.common.atomic_files import write_aside
 from harness.common.errors import environment_error
+from harness.hosts.host import last_lines
 
 PROGRAMS = ("iptables-nft-restore", "iptables-legacy-restore", "iptables-restore")
 _PATH = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"

@@ -1,73 +1,41 @@
-"""What can be done to the links of a running cluster, and what was measured of them."""
+"""Changes to the links of a running cluster: delays, losses, cuts, hosts that are slow or off the network."""
 
 from __future__ import annotations
 
-import json
-import statistics
-import sys
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Protocol
 
-from harness.backends.base import Capability
 from harness.common.atomic_files import write_aside
-from harness.common.errors import RackspanError, environment_error, usage_error
+from harness.common.errors import usage_error
 from harness.common.paths import locked_wait
-from harness.common.wait import Pending, pause, wait_for
+from harness.hosts.host import Capability, Host
+from harness.network import link_measurement
+from harness.network.link_files import APPLIED, LINKS
+from harness.network.link_measurement import LinkMeasurement
 from harness.spec.links import At, Link, LinkState, Pair, SlowHost, around, bits, milliseconds, pair_of, resolve
 from harness.spec.topology import Node, Plan
 
-if TYPE_CHECKING:
-    from harness.backends.base import Backend, Host
-
-KEEPER, LINKS, APPLIED = "delay daemon.json", "links.json", "links.applied"
-TOLERANCE = 0.10
 Enforce = Callable[[LinkState], None]
-_PROBE = str(Path(__file__).with_name("rtt_probe.py"))
-_GOOD = 0.04  # not worth another round
-_ROUNDS = 8
-_MORE_TRIES, _PASSES_S = 2, 10  # what else a machine has to do may pass
-_LEAST_SAMPLES, _LONGEST_MS = 5, 2000  # a long link is measured no longer than this, if less often
 _MOST_EARLY_NS = 250_000
 
 
-@dataclass(frozen=True)
-class LinkMeasurement:
-    """Round-trip times between two racks, requested and measured, in ms; None where nothing came back."""
+class Capable(Protocol):
+    """A backend, as far as links depend on it: what it can do to its hosts."""
 
-    racks: str
-    requested_ms: float
-    p25_ms: float | None
-    p50_ms: float | None
-    p90_ms: float | None
-    p99_ms: float | None
-    samples: int
+    capabilities: frozenset[Capability]
 
-    @property
-    def off(self) -> float:
-        """By which share the median is off; 0 where no delay is requested."""
-        if self.p50_ms is None:
-            return 1.0
-        return abs(self.p50_ms - self.requested_ms) / self.requested_ms if self.requested_ms else 0.0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for a run's manifest."""
-        return asdict(self)
-
-    def __str__(self) -> str:
-        observed = "no answer" if self.p50_ms is None else f"{self.p50_ms:.2f} ms"
-        return f"{self.racks} {observed} (requested {self.requested_ms:g} ms)"
+    def require(self, *wanted: Capability) -> None:
+        """Raises RackspanError (exit code 4) if it lacks one of these."""
 
 
 class Links:
-    """The links of one cluster. Every change is on record in its folder and in force when the method returns: `enforce`
+    """Links of one cluster. Every change is on record in its folder and in force when the method returns: `enforce`
     sees to that, and raises RackspanError if it cannot.
     """
 
     def __init__(
-        self, folder: Path, plan: Plan, backend: Backend, host: Callable[[Node], Host], enforce: Enforce
+        self, folder: Path, plan: Plan, backend: Capable, host: Callable[[Node], Host], enforce: Enforce
     ) -> None:
         self._folder = folder
         self._plan = plan
@@ -77,11 +45,11 @@ class Links:
 
     @property
     def state(self) -> LinkState:
-        """What holds now."""
+        """Links as they are to be now."""
         try:
             return LinkState.model_validate_json((self._folder / LINKS).read_text(encoding="utf-8"))
         except FileNotFoundError:
-            return self._complete()
+            return self._as_declared()
 
     def set_delay(self, one: str, other: str, rtt: str, *, jitter: str = "0ms", loss: str = "0%") -> None:
         """Round-trip time between two racks from now on, as `set_delay("a", "b", "20ms")`. Raises RackspanError."""
@@ -96,9 +64,9 @@ class Links:
         self._change(lambda s: s.links.update({"-".join(pair): link}))
 
     def cut(self, rack: str, other: str | None = None, *, one_way: bool = False) -> None:
-        """Nothing passes any more between a rack and another one, or all others; `one_way`: nothing from it to them.
+        """Cuts a rack off from another one, or from all others; `one_way`: only what it sends to them.
 
-        Inside the rack, and between it and the driver, all continues. Raises RackspanError.
+        Traffic inside the rack, and between it and the driver, is not affected. Raises RackspanError.
         """
         pairs = self._directions(rack, other)
         if one_way:
@@ -123,7 +91,7 @@ class Links:
         self.set_delay(one, other, now.rtt, jitter=now.jitter, loss=loss)
 
     def isolate(self, node: str) -> None:
-        """Nothing passes any more between a node and other racks; in its rack, and with the driver, all continues.
+        """Cuts a node off from other racks; traffic in its rack, and with the driver, is not affected.
 
         Raises RackspanError.
         """
@@ -137,8 +105,8 @@ class Links:
         self._change(lambda s: s.isolated.pop(name, None))
 
     def slow(self, node: str, rtt: str) -> None:
-        """Round trips between a node and other racks or the driver take that much longer, as "100ms"; not so inside its
-        rack, and between two slow nodes only once. Raises RackspanError.
+        """Adds that much, as "100ms", to round trips between a node and other racks or the driver; not inside its rack,
+        and only once between two slow nodes. Raises RackspanError.
         """
         self._backend.require(Capability.SLOW)
         found = self._plan.node(node)
@@ -160,7 +128,7 @@ class Links:
         self._change(lambda s: s.slow.pop(name, None))
 
     def limit_bandwidth(self, node: str, bandwidth: str) -> None:
-        """No more than that passes to a node, and as much from it, whoever is at the other end, as "10mbit".
+        """Limits what passes to a node, and what passes from it, whoever is at the other end, as "10mbit".
 
         Raises RackspanError.
         """
@@ -178,7 +146,7 @@ class Links:
         self._change(lambda s: s.bandwidth_limits.pop(name, None))
 
     def disconnect(self, node: str) -> None:
-        """Takes a node off the network altogether, also from the driver's sight. Raises RackspanError."""
+        """Takes a node off the network altogether; the driver cannot reach it either. Raises RackspanError."""
         name = self._plan.node(node).name
         self._change(lambda s: None if name in s.disconnected else s.disconnected.append(name))
 
@@ -194,17 +162,17 @@ class Links:
         self._change(lambda s: s.links.update({pair: link}))
 
     def heal(self) -> None:
-        """Undoes all cuts, puts all cables back, and gives each link the delay that the spec says."""
+        """Undoes all cuts, connects all hosts, and gives each link the delay that the spec says."""
         declared = declared_links(self._plan)
 
-        def complete(state: LinkState) -> None:
+        def healed(state: LinkState) -> None:
             state.cuts, state.isolated, state.slow, state.disconnected, state.links = [], {}, {}, [], declared
             state.bandwidth_limits = {}
 
-        self._change(complete)
+        self._change(healed)
 
     def faults(self) -> list[str]:
-        """What differs from the spec, in words."""
+        """Differences from the spec, in words."""
         state, declared = self.state, declared_links(self._plan)
         words = [f"{node} is off the network" for node in state.disconnected]
         words += [f"{node} is cut off from other racks" for node in state.isolated]
@@ -225,80 +193,42 @@ class Links:
         """
         if Capability.DELAY not in self._backend.capabilities:
             return []
-        state = self.state
-        first: dict[str, Node] = {}
-        for node in self._plan.nodes:
-            if node.name not in state.disconnected and node.name not in state.isolated:
-                first.setdefault(node.rack, node)
-        pairs = [p for p in state.pairs() if p[0] in first and p[1] in first and not state.is_cut(*p)]
-        if delayed_only:
-            pairs = [p for p in pairs if not state.link(*p).plain]
+        return link_measurement.measure(self.state, self._plan, self._host, samples, delayed_only=delayed_only)
 
-        def times_of(pair: Pair) -> list[int]:
-            enough = max(_LEAST_SAMPLES, int(_LONGEST_MS / max(state.link(*pair).ms, 1)))
-            return self._times(first[pair[0]], first[pair[1]], min(samples, enough))
-
-        with ThreadPoolExecutor(max_workers=4) as pool:
-            times = list(pool.map(times_of, pairs))
-        return [_observed("-".join(p), state.link(*p).ms, t) for p, t in zip(pairs, times, strict=True)]
-
-    def check(self, samples: int = 25, rounds: int = _ROUNDS) -> list[LinkMeasurement]:
-        """The measured times of delayed links, once every median is within 10 % of what is requested.
+    def check(self, samples: int = 25, rounds: int = link_measurement.ROUNDS) -> list[LinkMeasurement]:
+        """Measured times of delayed links, once every median is within 10 % of what is requested.
 
         Raises RackspanError (exit code 4): a machine that cannot hold the delays must not give numbers.
         """
-        best = self.tune(samples, rounds)
-        for _ in range(_MORE_TRIES):
-            if _worst(best) <= TOLERANCE:
-                break
-            pause(_PASSES_S)
-            best = self.tune(samples, rounds)
-        wrong = [str(s) for s in best if s.off > TOLERANCE]
-        if wrong:
-            raise environment_error(
-                "the delays between racks are not what was requested",
-                observed=f"{', '.join(wrong)} at best in {rounds} rounds of {samples} samples, {_MORE_TRIES + 1} times",
-                do="give the machine less other work, or require longer delays",
-            )
-        return best
+        return link_measurement.check(lambda: self.tune(samples, rounds), rounds, samples)
 
     def tune(self, samples: int, rounds: int) -> list[LinkMeasurement]:
-        """The measured times of delayed links, at their best of so many rounds at most: between rounds packets are let
-        go earlier or later, as this machine wakes now. Stops when the worst is within 4 %.
+        """Measured times of delayed links, at their best of so many rounds at most: between rounds packets are released
+        earlier or later, as this machine wakes now. Stops when the worst is within 4 %.
         """
-        best: list[LinkMeasurement] = []
-        early = self.state.early_ns
-        for number in range(rounds):
-            observed = self.measure(samples, delayed_only=True)
-            if not best or _worst(observed) < _worst(best):
-                best, early = observed, self.state.early_ns
-            if _worst(best) <= _GOOD or (number >= 2 and _worst(best) <= TOLERANCE):
-                break
-            self._let_go_earlier(self.state.early_ns + _late(observed))
-        if self.state.early_ns != early:
-            self._let_go_earlier(early)
-        return best
+        return link_measurement.tune(
+            lambda: self.measure(samples, delayed_only=True), self.state.early_ns, self._release_early, rounds
+        )
 
     def write(self) -> None:
         """The links file of a cluster that has no delay daemon yet."""
         (self._folder / APPLIED).unlink(missing_ok=True)
-        write_aside(self._folder / LINKS, self._complete().model_dump_json(indent=1))
+        write_aside(self._folder / LINKS, self._as_declared().model_dump_json(indent=1))
 
-    def _complete(self) -> LinkState:
+    def _as_declared(self) -> LinkState:
         return LinkState(racks=list(self._plan.spec.racks), links=declared_links(self._plan))
 
-    def _let_go_earlier(self, ns: int) -> None:
-        """By how much packets go before they are due, to make up for a machine that wakes late."""
+    def _release_early(self, ns: int) -> int:
+        """Has packets released so much before they are due, to make up for a machine that wakes late, and returns by
+        how much they are now.
+        """
+        early_ns = max(0, min(_MOST_EARLY_NS, ns))
 
-        def earlier(state: LinkState) -> None:
-            state.early_ns = max(0, min(_MOST_EARLY_NS, ns))
+        def release(state: LinkState) -> None:
+            state.early_ns = early_ns
 
-        self._change(earlier)
-
-    def _times(self, source: Node, target: Node, samples: int) -> list[int]:
-        out = self._host(source).run([sys.executable, "-I", "-S", _PROBE, target.address, str(samples), "0.004"])
-        times: list[int] = json.loads(out)
-        return times
+        self._change(release)
+        return early_ns
 
     def _change(self, change: Callable[[LinkState], object]) -> None:
         with locked_wait(self._folder / "links.lock"):
@@ -329,47 +259,6 @@ class Links:
         return pair_of(f"{one},{other}", list(self._plan.spec.racks))
 
 
-def wait_applied(folder: Path, version: int = 1) -> None:
-    """Waits until the delay daemon has that version in force. Raises RackspanError with what prevented it."""
-
-    def applied() -> bool | Pending:
-        try:
-            answer = json.loads((folder / APPLIED).read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return Pending("no answer yet")
-        if answer["version"] < version:
-            return Pending(f"version {answer['version']} of {version}")
-        if answer["error"]:
-            raise _NotApplied("the links cannot be set", observed=answer["error"], do="see `rackspan doctor`")
-        return True
-
-    wait_for("the links to be set", applied, 30, every=0.01, at_once=_NotApplied)
-
-
-class _NotApplied(RackspanError):
-    """The delay daemon could not set the links."""
-
-
 def declared_links(plan: Plan) -> dict[str, Link]:
-    """Links as the spec says, by pair."""
+    """Links as the spec declares them, by pair."""
     return resolve(plan.spec.links, list(plan.spec.racks))
-
-
-def _worst(observed: Sequence[LinkMeasurement]) -> float:
-    return max((s.off for s in observed), default=0.0)
-
-
-def _late(observed: Sequence[LinkMeasurement]) -> int:
-    """By how many ns packets come late each way, for as much of it as is always so: a busy machine's bad moments cannot
-    be made up for.
-    """
-    late = [s.p25_ms - s.requested_ms for s in observed if s.requested_ms and s.p25_ms is not None]
-    return round(statistics.median(late) * 5e5) if late else 0
-
-
-def _observed(racks: str, requested: float, times: Sequence[int]) -> LinkMeasurement:
-    back = sorted(t / 1000 for t in times if t >= 0)
-    if not back:
-        return LinkMeasurement(racks, requested, None, None, None, None, len(times))
-    p25, p50, p90, p99 = (back[round(q * (len(back) - 1))] for q in (0.25, 0.5, 0.9, 0.99))
-    return LinkMeasurement(racks, requested, p25, p50, p90, p99, len(times))

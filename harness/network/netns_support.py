@@ -7,8 +7,8 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from harness.backends.base import last_lines
 from harness.common.paths import project_root
+from harness.hosts.host import last_lines
 from harness.network import namespaces
 
 

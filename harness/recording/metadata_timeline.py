@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from harness.backends.base import exports
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.cluster.node import KafkaNode
 from harness.common.errors import RackspanError
+from harness.hosts.host import exports
 from harness.recording.log_files import METADATA
 from harness.run_folder.run_folder import RunFolder, arrow_schema
 

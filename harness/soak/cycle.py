@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from harness.admin.topics import MIN_RACKS, MIN_REPLICAS, Topics
-from harness.backends.base import ProcessState
 from harness.benchmark.load_clients import Clients, clients
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.progress import Progress
 from harness.common.wait import Pending, wait_for
+from harness.hosts.host import ProcessState
 from harness.load.command import Produce
 from harness.load.process import LoadProcess
 from harness.recording.metadata_timeline import read_timeline

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from harness.backends import BACKENDS
-from harness.backends.base import Backend, Host, Process, end_processes
+from harness.backends.base import Backend, end_processes
 from harness.backends.local import MARKER, LocalBackend
 from harness.common.errors import RackspanError
 from harness.common.paths import claim_block, release_block
+from harness.hosts.host import Host, Process
 from harness.network.link_controller import Links
 from harness.spec import inventory
 from harness.spec.cluster_spec import parse

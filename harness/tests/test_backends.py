@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from harness.backends.base import Capability, ProcessState
 from harness.backends.local import MARKER, processes_with
 from harness.backends.netns import OWNER
 from harness.common.errors import Exit, RackspanError
 from harness.common.paths import project_root
 from harness.common.wait import Pending, wait_for
+from harness.hosts.host import Capability, ProcessState
 from harness.network.netns_support import attempt
 from harness.tests import ssh_machines
 from harness.tests.bare_hosts import Hosts, hosts_of

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from harness.backends.base import Output
 from harness.common.errors import Exit, RackspanError
+from harness.hosts.host import Output
 from harness.network import blackhole_routes
 from harness.spec.cluster_spec import parse
 from harness.spec.links import At, LinkState

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.backends.base import ProcessState
 from harness.backends.local import MARKER, LocalHost
 from harness.cluster import class_archive
 from harness.common.paths import locked
 from harness.common.progress import Progress
 from harness.distribution.locate import Distribution
+from harness.hosts.host import ProcessState
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,6 @@ import pytest
 
 from harness.admin.reassignment import reassign
 from harness.admin.topics import Topics
-from harness.backends.base import ProcessState
 from harness.cli import fault
 from harness.cluster.cluster_view import Partition
 from harness.cluster.kafka_cluster import KafkaCluster
@@ -22,6 +21,7 @@ from harness.faults.healing import active, heal_all
 from harness.faults.partitions import led_by, moved_leaders, moved_replicas, replicas_moved, without
 from harness.faults.process import nodes_down
 from harness.faults.rolling import rolling_restart
+from harness.hosts.host import ProcessState
 from harness.spec.cluster_spec import parse
 from harness.spec.topology import plan
 from harness.tests.commands import rackspan

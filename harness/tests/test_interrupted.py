@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.backends.base import ProcessState
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.paths import project_root
 from harness.common.wait import wait_for
+from harness.hosts.host import ProcessState
 from harness.tests.commands import begin, processes, rackspan
 
 pytestmark = pytest.mark.cluster

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from harness.backends.base import ProcessState
 from harness.cluster.cluster_view import answers
 from harness.cluster.kafka_cluster import AlreadyUp, KafkaCluster
 from harness.cluster.node import KafkaNode
@@ -18,6 +17,7 @@ from harness.common.errors import Exit, RackspanError
 from harness.common.paths import block_owner
 from harness.common.wait import Pending, wait_for
 from harness.faults.rack import rack_down
+from harness.hosts.host import ProcessState
 from harness.tests.commands import rackspan
 from harness.tests.conftest import small
 

@@ -8,10 +8,11 @@ from signal import SIGCONT, SIGKILL, SIGSTOP
 
 import pytest
 
-from harness.backends.base import Host, Process, ProcessState, end_processes
+from harness.backends.base import end_processes
 from harness.backends.local import MARKER, LocalBackend, LocalHost
 from harness.common.errors import RackspanError
 from harness.common.wait import wait_for
+from harness.hosts.host import Host, Process, ProcessState
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from harness.common.errors import Exit, RackspanError
 from harness.common.paths import project_root
 from harness.common.wait import Pending, wait_for
-from harness.network.link_controller import TOLERANCE
+from harness.network.link_measurement import TOLERANCE
 from harness.network.netns_support import attempt
 from harness.tests.bare_hosts import Hosts, hosts_of
 from harness.tests.test_backends import killed, left

@@ -14,14 +14,14 @@ from signal import SIGKILL
 
 import pytest
 
-from harness.backends.base import ProcessState
 from harness.cli import fault
 from harness.cluster.cluster_view import answers
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.errors import RackspanError
 from harness.common.wait import Pending, wait_for
 from harness.faults.network import bandwidth_limited, cut, cut_by_host, delay, disconnected, slowed, staggered_cut
-from harness.network.link_controller import KEEPER
+from harness.hosts.host import ProcessState
+from harness.network.link_files import DAEMON
 from harness.network.netns_support import attempt
 from harness.tests.commands import rackspan
 from harness.tests.conftest import small
@@ -188,7 +188,7 @@ def test_nodes_are_paused_and_killed_on_their_hosts(cluster: KafkaCluster) -> No
 
 def test_a_cluster_whose_delay_daemon_died_can_be_started_again(cluster: KafkaCluster) -> None:
     """All nodes end with the delay daemon; their data stays, and `start` makes a new network."""
-    daemon = json.loads((cluster.folder / KEEPER).read_text())["pid"]
+    daemon = json.loads((cluster.folder / DAEMON).read_text())["pid"]
     os.kill(daemon, SIGKILL)
     nodes = [n.name for n in cluster.select("all")]
     wait_for("no node to run", lambda: not {"running", "paused"} & set(cluster.node_states(nodes).values()), 20)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from harness.backends.base import Process, ProcessState
 from harness.cli.watch import racks
 from harness.cluster.cluster_view import Partition, View, Voter, parse
 from harness.cluster.node import last_error
 from harness.cluster.rack_span import Span, spans
 from harness.cluster.status import ClusterStatus, NodeStatus, summarize
 from harness.cluster.storage import meta_properties, random_id
+from harness.hosts.host import Process, ProcessState
 from harness.spec.cluster_spec import parse as parse_spec
 from harness.spec.cluster_state import NodeRecord, State
 from harness.spec.topology import plan

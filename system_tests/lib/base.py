@@ -12,7 +12,6 @@ from ducktape.tests.test import Test
 from ducktape.tests.test_context import TestContext
 
 from harness.admin.topics import Topics
-from harness.backends.base import Capability
 from harness.cluster.security import client_properties
 from harness.common.process_tree import end_with_parent
 from harness.common.wait import Pending, wait_for
@@ -21,6 +20,7 @@ from harness.ducktape_support.client_service import ClientProducer
 from harness.ducktape_support.copy_service import CopyService
 from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.ducktape_support.load_service import Acks, LoadService, Row
+from harness.hosts.host import Capability
 from harness.load.command import Copy, Produce
 from harness.recording.log_errors import Allowed
 from harness.recording.metrics import Sampler

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from harness.backends.base import exports
 from harness.cluster.node import KafkaNode
 from harness.common.wait import Pending, wait_for
+from harness.hosts.host import exports
 from harness.recording.log_errors import Allowed
 from harness.recording.segments import end_offset
 from system_tests.lib import expect

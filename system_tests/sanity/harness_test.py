@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import socket
 
-from harness.backends.base import ProcessState
 from harness.cluster.node import KafkaNode
 from harness.common.errors import RackspanError
 from harness.common.wait import Pending, wait_for
 from harness.faults.process import nodes_down
 from harness.faults.rack import rack_down
+from harness.hosts.host import ProcessState
 from system_tests.lib.base import RackTest
 
 

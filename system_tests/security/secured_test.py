@@ -12,10 +12,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it exports 
 )
 
 from harness.admin.topics import MIN_RACKS
-from harness.backends.base import Output
 from harness.cluster.security import password
 from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.faults.process import nodes_down
+from harness.hosts.host import Output
 from harness.recording.log_errors import Allowed
 from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest

@@ -5,25 +5,24 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from harness.third_party_clients.client_contract import GRACE_S, Patience, started
 from harness.third_party_clients.output import Records, on_stop, report, report_read
 
 
 def produce(options: Any, records: Records) -> None:
-    """Sends and waits for the answers."""
+    """Sends all records and waits for the answers."""
     asyncio.run(_produce(options, records))
 
 
 def read(options: Any) -> None:
-    """Requests metadata, then reads from the beginning."""
+    """Asks for metadata, then reads from the beginning."""
     asyncio.run(_read(options))
 
 
 async def _produce(options: Any, records: Records) -> None:
     from aiokafka import AIOKafkaProducer
 
-    from harness.third_party_clients.python_client import GRACE_S, started
-
-    # The library has one timeout for a request and for a batch in its buffer.
+    # The library has one time-out: for a request, and for all that happens to a batch.
     limit_ms = options.delivery_timeout_ms
     producer = AIOKafkaProducer(bootstrap_servers=options.bootstrap, acks="all", request_timeout_ms=limit_ms)
     await producer.start()
@@ -56,8 +55,6 @@ async def _one(producer: Any, topic: str, records: Records, seq: int) -> None:
 async def _read(options: Any) -> None:
     from aiokafka import AIOKafkaConsumer, TopicPartition
     from aiokafka.admin import AIOKafkaAdminClient
-
-    from harness.third_party_clients.python_client import Patience
 
     admin = AIOKafkaAdminClient(bootstrap_servers=options.bootstrap)
     await admin.start()
