@@ -91,6 +91,13 @@ def test_every_file_that_a_text_names_exists() -> None:
     assert not dead, "\n".join(dead)
 
 
+def test_every_system_test_is_on_the_page_of_its_folder() -> None:
+    folder = Path("system_tests")
+    page = (project_root() / folder / "README.md").read_text()
+    tests = [p.relative_to(folder).as_posix() for p in tracked(r"^system_tests/.*_test\.py$")]
+    assert [t for t in tests if f"`{t}`" not in page] == []
+
+
 def test_dead_ends_are_found() -> None:
     page = Path("docs/README.md")
     text = "# A\n[x](../README.md#rackspan) [y](../README.md#no) [z](no.md) `harness/no.py` `no.py` `a/b` `wait.py`\n"
