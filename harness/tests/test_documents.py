@@ -21,10 +21,12 @@ from harness.network.netns_support import attempt
 pytestmark = [pytest.mark.documents, pytest.mark.cluster, pytest.mark.timeout(1800)]
 
 DOCUMENTS = sorted(
-    p
-    for pattern in ("README.md", "docs/**/*.md", "[!.]*/README.md", "kafka-patch/src/test/README.md")
-    for p in project_root().glob(pattern)
-    if p.name != "machines.md"  # test_ssh.py runs its commands, where there are machines
+    {
+        p
+        for pattern in ("README.md", "docs/**/*.md", "[!.]*/README.md", "kafka-patch/src/test/README.md")
+        for p in project_root().glob(pattern)
+        if p.name != "machines.md"  # test_ssh.py runs its commands, where there are machines
+    }
 )
 _COMMAND = re.compile(r"(?:\./rackspan|bin/[a-z-]+\.sh|python -m|gradle|spark-submit) \S")
 # What `rackspan test` runs besides: before its stages, as stages of their own, and inside them.
