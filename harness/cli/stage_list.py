@@ -106,7 +106,7 @@ def select(listed: Sequence[ListedStage], names: Collection[str], full: bool) ->
         if name not in known:
             near = difflib.get_close_matches(name, known, 1, cutoff=0.3)
             raise usage_error(
-                f"there is no stage {name!r}",
+                f"stage {name!r} not found",
                 observed=f"did you mean {near[0]!r}?" if near else f"stages: {', '.join(known)}",
                 do="name one of them; `rackspan test --list` lists them",
             )

@@ -117,6 +117,7 @@ def run_suite(
         code = _run(command, log, progress, no_networks)
     finally:
         remove_abandoned()
+        _remove_pages(folder)
     report = next(iter(sorted(folder.glob("*/report.json"))), None)
     if report is None:
         tail = [line for line in log.read_text(errors="replace").splitlines() if line.strip()][-1:]
@@ -124,6 +125,12 @@ def run_suite(
     outcomes = read_report(report)
     bad = code != 0 or any(o.status == "FAIL" for o in outcomes)
     return SessionResult(report.parent, tuple(outcomes), Exit.FAILED if bad else Exit.OK)
+
+
+def _remove_pages(folder: Path) -> None:
+    """Removes ducktape's HTML, which is blank offline as it loads scripts; report.txt has the same."""
+    for page in (*folder.glob("*/report.html"), *folder.glob("*/report.css")):
+        page.unlink(missing_ok=True)  # the link `latest` leads to the same files
 
 
 def read_report(report: Path) -> list[Outcome]:

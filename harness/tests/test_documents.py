@@ -32,6 +32,7 @@ _COMMAND = re.compile(r"(?:\./rackspan|bin/[a-z-]+\.sh|python -m|gradle|spark-su
 # What `rackspan test` runs besides: before its stages, as stages of their own, and inside them.
 ELSEWHERE = {
     "./rackspan test": "runs this test",
+    "./rackspan test --full": "runs this test",
     "gradle dist": "before the stages",
     "gradle stockDist": "before the stages",
     "gradle checkPatches": "before the stages",
@@ -51,6 +52,18 @@ ELSEWHERE = {
     "./rackspan test system_tests/sanity/harness_test.py": "system tests",
     "./rackspan test system_tests/suites/smoke.yml": "system tests and main job; test_runner.py looks at the suite",
 }
+
+# Commands of more than 20 s, and those that read their results: only `rackspan test --full` runs them.
+HEAVY = (
+    "./rackspan soak --cycles 1 --seed 1",
+    "./rackspan bench quiet --rounds 1 --block 2 --warmup 2",
+    "./rackspan report",
+    "./rackspan report --gate docs/results/gates.yaml # exits 1",
+    "gradle devDist",
+    "gradle benchmark -Prounds=1 -Pjmh='-f 0 -wi 0 -i 1 -r 100ms -p replicas=3'",
+    "./rackspan verify-stock --tier full 'kafka.cluster.Partition*' -o json",
+    "python -m spark_analysis.benchmarks.checker --records 1e4",
+)
 
 
 def commands(text: str) -> list[str]:
@@ -123,18 +136,41 @@ def _run(command: str, env: dict[str, str]) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: str(p.relative_to(project_root())))
+def _wanted(document: Path, heavy: bool) -> list[str]:
+    """Commands of a document that are run here: its heavy ones, or all others."""
+    return [c for c in commands(document.read_text()) if c not in ELSEWHERE and (c in HEAVY) == heavy]
+
+
+def _of(documents: list[Path]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("document", documents, ids=lambda p: str(p.relative_to(project_root())))
+
+
+@_of(DOCUMENTS)
 def test_commands_of(document: Path, environment: dict[str, str], brokers: Brokers) -> None:
-    wanted = [c for c in commands(document.read_text()) if c not in ELSEWHERE]
+    wanted = _wanted(document, heavy=False)
     if attempt().skip_reason:  # some machines cannot have networks; the tests of the backend report why
         wanted = [c for c in wanted if not re.search(r"netns|\bapart\b", c)]
     with brokers.fresh() if any("HOST:9092" in c for c in wanted) else nullcontext("") as bootstrap:
         for command in wanted:
             _run(command.replace("HOST:9092", bootstrap), environment)
-    if document.name == "durability.md":
-        assert list(project_root().glob("runs/*-cycle-1")), "the soak left no run of the name that the page evaluates"
     if document.name == "README.md" and document.parent == project_root():
         assert len(wanted) > 5
+
+
+@pytest.mark.slow
+@_of([d for d in DOCUMENTS if _wanted(d, heavy=True)])
+def test_heavy_commands_of(document: Path, environment: dict[str, str]) -> None:
+    for command in _wanted(document, heavy=True):
+        _run(command, environment)
+    if document.name == "durability.md":
+        assert list(project_root().glob("runs/*-cycle-1")), "the soak left no run of the name that the page evaluates"
+
+
+def test_every_command_is_run_here_or_elsewhere() -> None:
+    """The default and --full together skip none."""
+    run = [c for d in DOCUMENTS for heavy in (False, True) for c in _wanted(d, heavy)]
+    assert {c for d in DOCUMENTS for c in commands(d.read_text())} == {*run, *ELSEWHERE}
+    assert set(HEAVY) <= set(run) and not set(HEAVY) & set(ELSEWHERE)
 
 
 def test_what_runs_elsewhere_is_still_in_a_document() -> None:

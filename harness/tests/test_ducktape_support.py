@@ -178,6 +178,7 @@ def test_a_second_attempt_is_reported_apart(tmp_path: Path) -> None:
         twice = run_suite([place], tmp_path / "twice", attempts=2)
     assert (once.code, [o.status for o in once.outcomes]) == (Exit.FAILED, ["FAIL"])
     assert (twice.code, [o.status for o in twice.outcomes]) == (Exit.OK, ["FLAKY"])
+    assert (once.folder / "report.txt").is_file() and not list(once.folder.glob("*.html")), "its page is blank offline"
     lines = twice.lines()
     assert lines[0].startswith("FLAKY ") and "test_passes_the_second_time" in lines[0]
     assert lines[1] == "  AssertionError('no mark yet')"
@@ -185,7 +186,8 @@ def test_a_second_attempt_is_reported_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "words"), [("system_tests/nothing", "no system tests 'system_tests/nothing'"), ("/etc", "not below")]
+    ("path", "words"),
+    [("system_tests/nothing", "system tests 'system_tests/nothing' not found"), ("/etc", "not below")],
 )
 def test_what_is_no_test_is_refused(path: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(RackspanError) as caught:

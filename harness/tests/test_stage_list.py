@@ -33,7 +33,7 @@ def test_a_long_stage_can_be_chosen_by_name() -> None:
 def test_an_unknown_stage_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(RackspanError) as e:
         names(False, "system test")
-    assert (e.value.what, e.value.observed) == ("there is no stage 'system test'", "did you mean 'system tests'?")
+    assert (e.value.what, e.value.observed) == ("stage 'system test' not found", "did you mean 'system tests'?")
     assert "rackspan test --list" in e.value.do
 
 
