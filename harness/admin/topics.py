@@ -81,7 +81,7 @@ class Topics:
         self._alter(ConfigResource(ResourceType.BROKER, str(broker)), name, str(value))
 
     def config(self, topic: str) -> Mapping[str, ConfigEntry]:
-        """The settings of a topic in force, with their synonyms; a broker that does not know it yet is requested again.
+        """The settings of a topic in force, with their synonyms; a broker that does not know it yet is queried again.
 
         Raises WaitTimeout.
         """

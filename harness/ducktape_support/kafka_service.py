@@ -39,7 +39,7 @@ ALLOWED = (
     ),
     Allowed(
         r"ControllerApis nodeId=\d+\] Unexpected error handling request RequestHeader\(apiKey=CONTROLLER_REGISTRATION",
-        "a controller registers while the quorum elects its leader, is reported so, and tries again",
+        "a controller registers while the quorum elects its leader, gets that error, and tries again",
     ),
     Allowed(
         r"ControllerApis nodeId=\d+\] Unexpected error handling request RequestHeader\(apiKey=API_VERSIONS",

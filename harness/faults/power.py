@@ -56,7 +56,7 @@ def power_cut(
 def rack_power_cut(
     cluster: KafkaCluster, rack: str, *, tail: Tail = "none", events: Events | None = None
 ) -> AbstractContextManager[list[str]]:
-    """The same for a complete rack."""
+    """The same for a rack."""
     return power_cut(cluster, f"rack:{rack}", tail=tail, events=events, name=f"rack_power_cut {rack}")
 
 

@@ -1,4 +1,4 @@
-"""A consumer that follows a topic while faults come and go, and requires high watermarks meanwhile."""
+"""A consumer that follows a topic while faults come and go, and queries high watermarks meanwhile."""
 
 from __future__ import annotations
 

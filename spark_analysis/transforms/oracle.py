@@ -14,10 +14,10 @@ _PLACE = ["run", "topic", "partition"]
 
 
 def arrivals(acked: DataFrame, fetches: DataFrame, racks: DataFrame) -> DataFrame:
-    """One row per record: followers_ns (when each follower's fetch reported of it, first one first), racks_ns (the same
+    """One row per record: followers_ns (when each follower's fetch confirmed it, first one first), racks_ns (the same
     of each rack other than the leader's, by its first follower).
 
-    ``acked`` has topic, partition and offset; ``racks`` broker and rack. A follower that never reported of a record has
+    ``acked`` has topic, partition and offset; ``racks`` broker and rack. A follower that never confirmed a record has
     no entry.
     """
     reported = fetches.select(
