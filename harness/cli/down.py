@@ -8,8 +8,7 @@ import typer
 
 from harness.cli.options import ClusterArgument, ClusterOption, chosen, named
 from harness.cli.output import ConsoleProgress, err
-from harness.cluster import class_archive
-from harness.cluster import kafka_cluster as clusters
+from harness.cluster import class_archive, cluster_folders, lifecycle
 from harness.cluster.kafka_cluster import KafkaCluster
 
 
@@ -26,12 +25,13 @@ def down(
 ) -> None:
     """Stop a cluster and remove its data; success also if there is no such cluster."""
     one = named(name, cluster)
-    names = clusters.remains() if every else [one] if one else [chosen(None).name] if clusters.names() else []
+    known = cluster_folders.remains() if every else cluster_folders.names()
+    names = known if every else [one] if one else [chosen(None).name] if known else []
     for found in names:
         if keep_data:
             KafkaCluster.open(found, ConsoleProgress()).down(keep_data=True)
             err.print(f"cluster {found!r} stopped, data kept", markup=False)
-        elif clusters.remove(found):
+        elif lifecycle.remove(found):
             err.print(f"cluster {found!r} removed", markup=False)
         else:
             err.print(f"cluster {found!r} not found: nothing to remove", markup=False)

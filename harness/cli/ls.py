@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.cli.options import FormatOption
 from harness.cli.output import Format, data, err, out, table
-from harness.cluster import kafka_cluster as clusters
+from harness.cluster import cluster_folders
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.errors import RackspanError
 
@@ -12,7 +12,7 @@ from harness.common.errors import RackspanError
 def ls(output: FormatOption = Format.TABLE) -> None:
     """List the clusters of this machine's user."""
     rows: list[dict[str, object]] = []
-    for name in sorted(clusters.names(), key=_own_network):
+    for name in sorted(cluster_folders.names(), key=_own_network):
         try:
             now = KafkaCluster.open(name).status()
         except RackspanError as e:

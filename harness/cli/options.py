@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 
 from harness.cli.output import ConsoleProgress, Format
-from harness.cluster import kafka_cluster as clusters
+from harness.cluster import cluster_folders
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.cluster.targets import CONTROLLER, LEADER
 from harness.common.errors import RackspanError, usage_error
 
 
 def complete_name(incomplete: str) -> list[str]:
-    return [name for name in clusters.names() if name.startswith(incomplete)]
+    return [name for name in cluster_folders.names() if name.startswith(incomplete)]
 
 
 def complete_target(incomplete: str) -> list[str]:
@@ -124,7 +124,7 @@ def chosen(name: str | None) -> KafkaCluster:
     """The cluster of that name, else the only one there is. Raises RackspanError (exit code 2)."""
     if name is not None:
         return KafkaCluster.open(name, ConsoleProgress())
-    names = clusters.names()
+    names = cluster_folders.names()
     if not names:
         raise usage_error(
             "no cluster found", observed="this user has no cluster on this machine", do="start one with `rackspan up`"

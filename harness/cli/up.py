@@ -11,7 +11,9 @@ from harness.backends import BACKENDS
 from harness.cli.output import ConsoleProgress, err, out, table
 from harness.cli.status import show
 from harness.cli.system_packages import JAVA, NETWORKS, install
-from harness.cluster.kafka_cluster import READY_SECONDS, AlreadyUp, KafkaCluster
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.cluster.lifecycle import AlreadyUp
+from harness.cluster.waits import READY_SECONDS
 from harness.common.errors import Exit, usage_error
 from harness.spec import cluster_spec as specs
 from harness.spec import inventory

@@ -14,10 +14,13 @@ from typing import Any
 from ducktape.services.service import Service
 
 from harness.backends.local import LocalHost
+from harness.cluster.cluster_folders import names
 from harness.cluster.cluster_view import answers
-from harness.cluster.kafka_cluster import READY_SECONDS, KafkaCluster, names, remove
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.cluster.lifecycle import remove
 from harness.cluster.node import KafkaNode
 from harness.cluster.security import client_file
+from harness.cluster.waits import READY_SECONDS
 from harness.common.errors import RackspanError
 from harness.common.progress import Progress, Update
 from harness.common.wait import Pending, wait_for

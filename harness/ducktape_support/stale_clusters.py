@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 
-from harness.cluster.kafka_cluster import names, remove
+from harness.cluster.cluster_folders import names
+from harness.cluster.lifecycle import remove
 
 
 def remove_abandoned() -> list[str]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from harness.cluster.kafka_cluster import KafkaCluster, Targets
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.cluster.members import Targets
 from harness.cluster.node import KafkaNode
 from harness.common.errors import RackspanError
 from harness.common.wait import Pending, wait_for

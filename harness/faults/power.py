@@ -12,7 +12,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from harness.cluster.kafka_cluster import KafkaCluster, Targets
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.cluster.members import Targets
 from harness.cluster.node import KafkaNode
 from harness.common.errors import RackspanError
 from harness.faults.base import Events, NoEvents, fault

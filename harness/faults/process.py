@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from harness.cluster.kafka_cluster import KafkaCluster, Targets
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.cluster.members import Targets
 from harness.cluster.node import KafkaNode
 from harness.cluster.targets import moves
 from harness.faults.base import Events, fault

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from harness.cluster.kafka_cluster import KafkaCluster, Targets
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.cluster.members import Targets
 from harness.faults.base import Events
 from harness.faults.process import nodes_down
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from harness.cluster import kafka_cluster as clusters
+from harness.cluster import cluster_folders, lifecycle
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.process_tree import end_on_signals
 from harness.network.bridges import settle
@@ -34,8 +34,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A fresh state home; clusters that a test leaves in it are removed."""
     monkeypatch.setenv("RACKSPAN_HOME", str(tmp_path / "home"))
     yield tmp_path / "home"
-    for name in clusters.remains():
-        clusters.remove(name)
+    for name in cluster_folders.remains():
+        lifecycle.remove(name)
 
 
 @pytest.fixture(scope="module")

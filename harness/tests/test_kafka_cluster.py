@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from harness.cluster.cluster_view import answers
-from harness.cluster.kafka_cluster import AlreadyUp, KafkaCluster
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.cluster.lifecycle import AlreadyUp
 from harness.cluster.node import KafkaNode
 from harness.common.errors import Exit, RackspanError
 from harness.common.paths import block_owner
