@@ -6,30 +6,31 @@ secrets in a file of their own (Kafka's FileConfigProvider), so that server.prop
 
 from __future__ import annotations
 
-import os
 import secrets
-import shutil
-import subprocess
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from harness.cluster.node import KafkaNode
 from harness.cluster.server_properties import FROM_FILES, SECRETS, STORE, to_text
 from harness.common.atomic_files import write_aside
-from harness.common.errors import RackspanError, environment_error
-from harness.hosts.host import last_lines
 from harness.spec.topology import Plan
 
 FOLDER = "secure"
 _TRUST = "trust.pem"
+_VALID, _CLOCK_SKEW = timedelta(days=30), timedelta(hours=1)
 _LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 
 def provide(folder: Path, plan: Plan, nodes: Sequence[KafkaNode]) -> None:
-    """Makes certificate and users of a cluster that requires them, and brings each broker what it needs.
-
-    Raises RackspanError (exit code 4 without keytool).
-    """
+    """Makes certificate and users of a cluster that requires them, and brings each broker what it needs."""
     if not plan.spec.users:
         return
     place = folder / FOLDER
@@ -58,7 +59,7 @@ def password(folder: Path, user: str) -> str:
 
 
 def client_properties(folder: Path, user: str) -> dict[str, str]:
-    """The same for a command line, which others may see: the password is not in it."""
+    """The same as `client_file` for a command line, which others may see: the password is not in it."""
     file = client_file(folder, user)
     return {
         **_common(folder / FOLDER),
@@ -69,21 +70,36 @@ def client_properties(folder: Path, user: str) -> dict[str, str]:
 
 def _make(place: Path, plan: Plan) -> None:
     words = {user: secrets.token_urlsafe(18) for user in plan.spec.users}
-    store = secrets.token_urlsafe(18)
-    names = ",".join(f"ip:{n.address}" for n in plan.brokers)
-    made = place / f"{STORE}.part"
-    made.unlink(missing_ok=True)
-    key = ["-genkeypair", "-alias", "broker", "-keyalg", "EC", "-groupname", "secp256r1", "-validity", "30"]
-    _keytool([*key, "-dname", "CN=rackspan", "-ext", f"san={names}", "-storetype", "PKCS12"], made, store)
-    trust = _keytool(["-exportcert", "-rfc", "-alias", "broker"], made, store)
-    made.chmod(0o600)
-    made.rename(place / STORE)
-    write_aside(place / _TRUST, trust)
+    key, certificate = _certificate([n.address for n in plan.brokers])
+    write_aside(place / STORE, key + certificate, 0o600)
+    write_aside(place / _TRUST, certificate)
     for user, word in words.items():
         login = f'{_LOGIN} username="{user}" password="{word}";'
         write_aside(client_file(place.parent, user), to_text(_common(place) | {"sasl.jaas.config": login}), 0o600)
     known = " ".join(f'user_{user}="{word}"' for user, word in words.items())
-    write_aside(place / SECRETS, to_text({"store": store, "logins": f"{_LOGIN} {known};"}), 0o600)
+    write_aside(place / SECRETS, to_text({"logins": f"{_LOGIN} {known};"}), 0o600)
+
+
+def _certificate(addresses: Sequence[str]) -> tuple[str, str]:
+    """A private key and its own certificate for these addresses, as PEM."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "rackspan")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _CLOCK_SKEW)
+        .not_valid_after(now + _VALID)
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address(a)) for a in addresses]), critical=False)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, SHA256())
+    )
+    # Kafka reads a key of PKCS #8; encrypted ones only of some algorithms, so that the file's mode has to protect it
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return private.decode(), certificate.public_bytes(Encoding.PEM).decode()
 
 
 def _common(place: Path) -> dict[str, str]:
@@ -93,26 +109,3 @@ def _common(place: Path) -> dict[str, str]:
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(place / _TRUST),
     }
-
-
-def _keytool(command: Sequence[str], store: Path, password: str) -> str:
-    """What keytool prints. The password goes by the environment: a command line is everybody's to read."""
-    home = os.environ.get("JAVA_HOME")
-    program = f"{home}/bin/keytool" if home else shutil.which("keytool")
-    if program is None:
-        raise environment_error(
-            "cannot make a certificate", observed="no keytool on PATH", do="install a JDK, or set JAVA_HOME"
-        )
-    done = subprocess.run(
-        [program, *command, "-keystore", str(store), "-storepass:env", "WORD"],
-        env={**os.environ, "WORD": password},
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode != 0:
-        raise RackspanError(
-            "cannot make a certificate",
-            observed=last_lines(done.stdout + done.stderr),
-            do="see whether the JDK is complete",
-        )
-    return done.stdout

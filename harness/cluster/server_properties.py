@@ -9,7 +9,7 @@ FROM_FILES = {  # lets a value be ${file:PATH:KEY}
     "config.providers": "file",
     "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
 }
-SECRETS, STORE = "secrets.properties", "store.p12"  # beside the data folder of a broker with users
+SECRETS, STORE = "secrets.properties", "store.pem"  # beside the data folder of a broker with users
 
 
 def server_properties(plan: Plan, node: Node, data_dir: str) -> dict[str, str]:
@@ -57,18 +57,15 @@ def _fixed(plan: Plan, node: Node, data_dir: str) -> dict[str, str]:
 def _secure(fixed: dict[str, str], node: Node, root: str) -> dict[str, str]:
     """The second listener, whose secrets are in a file of the broker's own."""
     more = f",SECURE://{node.address}:{SECURE_PORT}"
-    secret = "${file:" + f"{root}/{SECRETS}:"
     return {
         "listeners": fixed["listeners"] + more,
         "advertised.listeners": fixed["advertised.listeners"] + more,
         "listener.security.protocol.map": fixed["listener.security.protocol.map"] + ",SECURE:SASL_SSL",
         **FROM_FILES,
         "listener.name.secure.sasl.enabled.mechanisms": "PLAIN",
-        "listener.name.secure.plain.sasl.jaas.config": secret + "logins}",
-        "listener.name.secure.ssl.keystore.type": "PKCS12",
+        "listener.name.secure.plain.sasl.jaas.config": "${file:" + f"{root}/{SECRETS}:" + "logins}",
+        "listener.name.secure.ssl.keystore.type": "PEM",
         "listener.name.secure.ssl.keystore.location": f"{root}/{STORE}",
-        "listener.name.secure.ssl.keystore.password": secret + "store}",
-        "listener.name.secure.ssl.key.password": secret + "store}",
     }
 
 

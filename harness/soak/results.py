@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from harness.common import markdown
 from harness.common.atomic_files import write_aside
 from harness.common.errors import usage_error
 from harness.soak.schedule import Fault
@@ -67,19 +68,20 @@ class Soak:
         write_aside(out / "soak.md", f"{self.by_kind()}\n\n{self.table()}\n")
 
     def table(self) -> str:
-        """As a table in Markdown, a line a cycle."""
-        rows = [_head("cycle", "faults", "sent", *_TOTALS[1:], "anomalies", "longest silence")]
-        rows += [_row([str(c.number), ", then ".join(map(words, c.faults))], [c]) for c in self.cycles]
-        return "\n".join([*rows, _row(["all", ""], self.cycles)])
+        """Cycles as a table in Markdown."""
+        head = ["cycle", "faults", "sent", *_TOTALS[1:], "anomalies", "longest silence"]
+        rows = [_row([str(c.number), ", then ".join(map(words, c.faults))], [c]) for c in self.cycles]
+        return markdown.table(head, [*rows, _row(["all", ""], self.cycles)])
 
     def by_kind(self) -> str:
-        """As a table in Markdown, a line a kind of fault: all cycles in which it came up."""
-        rows = [_head("fault", "times", "cycles", *_TOTALS, "anomalies", "longest silence")]
+        """Kinds of fault as a table in Markdown, each with all cycles that had it."""
+        head = ["fault", "times", "cycles", *_TOTALS, "anomalies", "longest silence"]
+        rows = []
         times = Counter(f.kind for c in self.cycles for f in c.faults)
         for kind, number in sorted(times.items()):
             with_it = [c for c in self.cycles if kind in {f.kind for f in c.faults}]
             rows.append(_row([kind.replace("_", " "), str(number), str(len(with_it))], with_it))
-        return "\n".join([*rows, _row(["all", str(times.total()), str(len(self.cycles))], self.cycles)])
+        return markdown.table(head, [*rows, _row(["all", str(times.total()), str(len(self.cycles))], self.cycles)])
 
 
 def carried_on(out: Path, origin: dict[str, Any], first: int) -> Soak:
@@ -125,11 +127,7 @@ def _sums(cycles: list[Cycle]) -> dict[str, Any]:
     }
 
 
-def _head(*names: str) -> str:
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (names, ["---"] * len(names)))
-
-
-def _row(start: list[str], cycles: list[Cycle]) -> str:
+def _row(start: list[str], cycles: list[Cycle]) -> list[str]:
     sums = _sums(cycles)
     numbers = [str(sums["totals"][name]) for name in (*_TOTALS, "anomalies")]
-    return f"| {' | '.join([*start, *numbers])} | {sums['longest_silence_ms'] / 1000:.1f} s |"
+    return [*start, *numbers, f"{sums['longest_silence_ms'] / 1000:.1f} s"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ssl
 import stat
+from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
+from cryptography import x509
 
 from harness.cluster import security
-from harness.common.errors import Exit, RackspanError
 from harness.spec.cluster_spec import parse
 from harness.spec.topology import plan
 
@@ -21,7 +21,7 @@ def test_secret_files_are_readable_by_their_owner_only_and_made_once(tmp_path: P
     made = tmp_path / security.FOLDER
     assert stat.S_IMODE(made.stat().st_mode) == 0o700
     kept = {f.name: f.read_bytes() for f in made.iterdir()}
-    assert set(kept) == {"store.p12", "trust.pem", "secrets.properties", "writer.properties", "reader.properties"}
+    assert set(kept) == {"store.pem", "trust.pem", "secrets.properties", "writer.properties", "reader.properties"}
     closed = [f.name for f in made.iterdir() if stat.S_IMODE(f.stat().st_mode) == 0o600]
     assert set(kept) - set(closed) == {"trust.pem"}
     security.provide(tmp_path, PLAN, [])
@@ -42,12 +42,11 @@ def test_without_users_no_secret_is_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_keytool_the_error_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(RackspanError) as e:
-        security.provide(tmp_path, PLAN, [])
-    assert e.value.code is Exit.ENVIRONMENT
-    assert str(e.value) == (
-        "cannot make a certificate\n  observed: no keytool on PATH\n  do:       install a JDK, or set JAVA_HOME"
-    )
+def test_certificate_is_for_the_address_of_each_broker_and_fits_the_key(tmp_path: Path) -> None:
+    security.provide(tmp_path, PLAN, [])
+    certificate = x509.load_pem_x509_certificate(security.trust_file(tmp_path).read_bytes())
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert [str(a) for a in names.get_values_for_type(x509.IPAddress)] == [n.address for n in PLAN.brokers]
+    assert certificate.not_valid_before_utc < datetime.now(UTC) < certificate.not_valid_after_utc
+    store = tmp_path / security.FOLDER / "store.pem"
+    ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(store)  # refused where the key is another one's

@@ -42,7 +42,8 @@ def test_users_connect_to_a_second_listener() -> None:
     found = settings("b2", users=["writer"])
     assert found["listeners"] == "PLAINTEXT://127.77.2.2:9092,SECURE://127.77.2.2:9094"
     assert found["listener.security.protocol.map"].endswith(",SECURE:SASL_SSL")
-    assert found["listener.name.secure.ssl.keystore.password"] == "${file:/secrets.properties:store}"
+    assert found["listener.name.secure.plain.sasl.jaas.config"] == "${file:/secrets.properties:logins}"
+    assert found["listener.name.secure.ssl.keystore.location"] == "/store.pem"
     assert found["inter.broker.listener.name"] == "PLAINTEXT"
     rules = {"authorizer.class.name", "super.users"}
     assert rules <= found.keys() and rules <= settings("ctrl-1", users=["writer"]).keys()

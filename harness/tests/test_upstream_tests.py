@@ -296,3 +296,12 @@ def test_known_outcomes_are_not_run_again(tmp_path: Path) -> None:
 def test_a_jvm_without_a_report_reports_its_last_words(tmp_path: Path) -> None:
     run = Run([tmp_path], ["x.A"], tmp_path / "run")  # no JUnit on this class path
     assert run.outcomes(120.0)["x.A"].failure.startswith("exit code 1 and no report: ")
+
+
+def test_an_outcome_kept_by_another_version_is_not_known(tmp_path: Path) -> None:
+    variant = Variant("stock", find("stock"), artifacts("test", "junit"), tmp_path)
+    variant.keep("a.ATest", outcome(one=PASSED))
+    assert variant.known("a.ATest") == outcome(one=PASSED)
+    file = next(tmp_path.rglob("a.ATest.json"))
+    file.write_text(json.dumps({**json.loads(file.read_text()), "duration": 1.0}))
+    assert variant.known("a.ATest") is None

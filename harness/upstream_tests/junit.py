@@ -1,4 +1,4 @@
-"""JUnit's console on a class path: one JVM for some classes, and what its report says of each."""
+"""JUnit's console on a class path: one JVM for some classes, and the outcome of each."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import shutil
 import signal
 import subprocess
 import time
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from junitparser import Error, Failure, JUnitXml
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 _OPTIONS = (
@@ -24,7 +25,7 @@ _OPTIONS = (
 _BRIEF = ("-XX:TieredStopAtLevel=1",)
 # How the console's feed, in the log, ends the line of a test that begins.
 _BEGUN = " :: STARTED"
-# Where one class cannot be loaded, every test of its JVM is said to have failed; alone it seems to hold none.
+# Where one class cannot be loaded, every test of its JVM is reported as failed; alone it seems to hold none.
 _UNDISCOVERED = "TestEngine with ID 'junit-jupiter' encountered"
 _REPORT = "TEST-junit-jupiter.xml"
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 24, 1, 2
@@ -32,7 +33,7 @@ _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 24, 1, 2
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one class did: test -> passed, failed or skipped; seconds; `failure` if its JVM did not end well."""
+    """Outcome of one class: test -> passed, failed or skipped; seconds; `failure` if its JVM did not end well."""
 
     tests: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
@@ -40,7 +41,7 @@ class Outcome:
     messages: dict[str, str] = field(default_factory=dict)
 
     def count(self, what: str) -> int:
-        """How many tests did that."""
+        """Number of tests with that outcome."""
         return sum(state == what for state in self.tests.values())
 
 
@@ -73,7 +74,7 @@ class Run:
         self._began = time.monotonic()
 
     def outcomes(self, seconds: float) -> dict[str, Outcome]:
-        """Waits for the JVM, at most that long since its start, and returns what each class did."""
+        """Waits for the JVM, at most that long since its start, and returns the outcome of each class."""
         try:
             code = self._process.wait(max(0.0, self._began + seconds - time.monotonic()))
         except subprocess.TimeoutExpired:
@@ -111,36 +112,36 @@ class Run:
 
 
 def parse(report: Path, classes: Sequence[str]) -> dict[str, Outcome]:
-    """What a JUnit XML file says of each class; tests of nested classes carry the nested class in their name."""
+    """Outcomes of classes in a JUnit XML file; tests of nested classes carry the nested class in their name."""
     tests: dict[str, dict[str, str]] = {name: {} for name in classes}
     messages: dict[str, dict[str, str]] = {name: {} for name in classes}
     seconds = dict.fromkeys(classes, 0.0)
-    for case in ElementTree.parse(report).getroot().iter("testcase"):
-        outer, _, inner = case.get("classname", "").partition("$")
+    for case in (case for suite in JUnitXml.fromfile(str(report)) for case in suite):
+        outer, _, inner = (case.classname or "").partition("$")
         if outer not in tests:
             continue
-        name = f"{inner}.{case.get('name')}" if inner else case.get("name", "")
-        bad = next((e for e in case if e.tag in ("failure", "error")), None)
-        state = FAILED if bad is not None else SKIPPED if case.find("skipped") is not None else PASSED
+        name = f"{inner}.{case.name}" if inner else case.name or ""
+        bad = next((r for r in case.result if isinstance(r, (Failure, Error))), None)
+        state = FAILED if bad is not None else SKIPPED if case.is_skipped else PASSED
         # The same name twice: the worse one counts.
         if tests[outer].get(name) != FAILED:
             tests[outer][name] = state
         if bad is not None:
-            words = (bad.get("message") or bad.text or bad.get("type") or "").strip().splitlines()
+            words = (bad.message or bad.text or bad.type or "").strip().splitlines()
             messages[outer][name] = words[0][:300] if words else ""
-        seconds[outer] += float(case.get("time", "0").replace(",", ""))
+        seconds[outer] += case.time or 0.0
     return {name: Outcome(tests[name], round(seconds[name], 3), "", messages[name]) for name in classes}
 
 
 def _unloaded(log: str) -> str:
-    """Which classes could not be loaded, and for want of what."""
+    """Names of the classes that could not be loaded, and of those that they lack."""
     classes = re.findall(r"className = '([^']+)', classLoader = \S+\] resolution failed", log)
     causes = re.findall(r"Cause: \S+?(?:Error|Exception): (\S+)", log)
     return f"{', '.join(dict.fromkeys(classes))} cannot be loaded: {', '.join(dict.fromkeys(causes))}"
 
 
 def _heed_permissions() -> None:
-    """Files that must not be read or written are closed to root too: some tests look at what happens then."""
+    """Closes files that must not be read or written to root too: some tests look at what happens then."""
     libc = ctypes.CDLL(None)
     for capability in (_CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH):
         libc.prctl(_PR_CAPBSET_DROP, capability)  # refused to those who have no such power anyway

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from junitparser import Failure, JUnitXml, TestCase, TestSuite
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.common.atomic_files import write_aside
 from harness.common.errors import usage_error
+from harness.common.markdown import table
 from harness.upstream_tests.junit import FAILED, PASSED, Outcome
 from harness.upstream_tests.verdict import Verdict
 
@@ -19,7 +20,7 @@ COLUMNS = ("CLASS", "TESTS", "STOCK", "PATCHED", "SECONDS", "NOTE")
 
 
 class Count(BaseModel):
-    """What a class did on one variant, in numbers; `failure` if its JVM did not end well."""
+    """Outcome of a class on one variant, in numbers; `failure` if its JVM did not end well."""
 
     passed: int
     failed: int
@@ -70,7 +71,7 @@ class Row(BaseModel):
 
     @property
     def good(self) -> bool:
-        """Whether nothing is wrong and nothing is open."""
+        """True if nothing is wrong and nothing is open."""
         return not self.errors and not self.failure
 
     def cells(self) -> list[str]:
@@ -80,7 +81,7 @@ class Row(BaseModel):
 
 
 class Table(BaseModel):
-    """Classes by name; `jars`: what the class path of each variant held; `skipped`: name to reason."""
+    """Classes by name; `jars`: digest of each variant's class path; `skipped`: name to reason."""
 
     jars: dict[str, str]
     classes: list[Row]
@@ -88,7 +89,7 @@ class Table(BaseModel):
 
     @classmethod
     def read(cls, file: Path) -> Table:
-        """An `upstream.json` of before. Raises RackspanError (usage) for any other file."""
+        """Reads an `upstream.json` of an earlier run. Raises RackspanError (usage) for any other file."""
         try:
             return cls.model_validate_json(file.read_text(encoding="utf-8"))
         except ValidationError as e:
@@ -119,21 +120,24 @@ class Table(BaseModel):
 
     def write(self, folder: Path) -> None:
         """Writes upstream.md, upstream.json and junit.xml."""
-        lines = [f"| {' | '.join(c.lower() for c in COLUMNS)} |", "| --- | ---: | ---: | ---: | ---: | --- |"]
-        lines += [f"| {' | '.join(cell.replace('|', '/') for cell in r.cells())} |" for r in self.classes]
-        lines += ["", self.summary(), *(f"- not run: {name}: {why}" for name, why in self.skipped.items())]
+        classes = table([c.lower() for c in COLUMNS], [r.cells() for r in self.classes], right=range(1, 5))
+        lines = [classes, "", self.summary(), *(f"- not run: {name}: {why}" for name, why in self.skipped.items())]
         write_aside(folder / "upstream.md", "\n".join(lines) + "\n")
         write_aside(folder / "upstream.json", json.dumps(self.data(), indent=2) + "\n")
         write_aside(folder / "junit.xml", self._junit())
 
     def _junit(self) -> str:
         """A test case a class: it passes if the class does on the patched jars what it does on the official ones."""
-        bad = {r.name: "\n".join(r.errors) or r.failure for r in self.classes if not r.good}
-        total = {"tests": str(len(self.classes)), "failures": str(len(bad)), "errors": "0", "skipped": "0"}
-        suite = ElementTree.Element("testsuite", {"name": "upstream's tests", **total})
-        for r in self.classes:
-            case = ElementTree.SubElement(suite, "testcase", classname=r.name, name="same as on stock")
-            case.set("time", f"{r.patched.seconds:.3f}")
-            if r.name in bad:
-                ElementTree.SubElement(case, "failure", message=bad[r.name])
-        return ElementTree.tostring(suite, encoding="unicode")
+        suite = TestSuite("upstream's tests")
+        suite.add_testcases([_case(row) for row in self.classes])
+        report = JUnitXml()
+        report.add_testsuite(suite)
+        text: bytes = report.tostring()  # type: ignore[no-untyped-call]
+        return text.decode()
+
+
+def _case(row: Row) -> TestCase:
+    case = TestCase("same as on stock", row.name, round(row.patched.seconds, 3))
+    if not row.good:
+        case.result = Failure("\n".join(row.errors) or row.failure)
+    return case

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from functools import cached_property
 from pathlib import Path
 
@@ -35,7 +35,7 @@ class Variant:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of the class path, 16 hexadecimal digits."""
+        """Digest of the class path, as 16 hexadecimal digits."""
         found = hashlib.sha256()
         for jar in self.path[: -len(self._tests)]:
             with jar.open("rb") as f:
@@ -45,16 +45,19 @@ class Variant:
         return found.hexdigest()[:16]
 
     def known(self, name: str) -> Outcome | None:
-        """The outcome of a class on these very jars, if it was run and its JVM ended well."""
+        """The outcome of a class on these very jars, if it was run and its JVM ended well; none where the file is of
+        another version of this program.
+        """
         file = self._file(name)
-        return Outcome(**json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
+        data = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        return Outcome(**data) if data.keys() == {f.name for f in fields(Outcome)} else None
 
     def keep(self, name: str, outcome: Outcome) -> None:
-        """Remembers what a class did."""
+        """Remembers the outcome of a class."""
         write_aside(self._file(name), json.dumps(asdict(outcome), indent=1) + "\n")
 
     def forget(self, names: Iterable[str]) -> None:
-        """Forgets what classes did."""
+        """Forgets the outcomes of classes."""
         for name in names:
             self._file(name).unlink(missing_ok=True)
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from harness.common import markdown
 from harness.common.atomic_files import write_aside
 from harness.common.errors import Exit, RackspanError, usage_error
 from system_tests.third_party_clients.outcomes import Verdict
@@ -45,19 +46,20 @@ def rows(kind: str, data: Data) -> dict[str, str]:
         head = [c["title"], c["version"], "yes" if c["idempotent"] else "no"]
         if c["skip_reason"]:
             head = [c["title"], f"not run: {c['skip_reason']}", ""]
-        found[c["key"]] = _line([*head, *(c["cells"].get(column, "") for column in COLUMNS[kind])])
+        found[c["key"]] = markdown.line([*head, *(c["cells"].get(column, "") for column in COLUMNS[kind])])
     return found
 
 
 def render(kind: str, data: Data) -> str:
     """The table of words."""
-    return _table(["client", "version", "idempotent by default", *COLUMNS[kind]], rows(kind, data).values())
+    head = ["client", "version", "idempotent by default", *COLUMNS[kind]]
+    return "\n".join([markdown.table(head, []), *rows(kind, data).values()]) + "\n"
 
 
 def one_run(data: Data) -> str:
     """The table of what may differ in the next run; the numbers stay in the JSON."""
-    lines = [_line([c["title"], *(_text(c["numbers"].get(n, "")) for _, n in _ONE_RUN)]) for c in data["clients"]]
-    return _table(["client", *(title for title, _ in _ONE_RUN)], lines)
+    lines = [[c["title"], *(_text(c["numbers"].get(n, "")) for _, n in _ONE_RUN)] for c in data["clients"]]
+    return markdown.table(["client", *(title for title, _ in _ONE_RUN)], lines) + "\n"
 
 
 def check(file: Path, document: Path) -> None:
@@ -126,14 +128,6 @@ def _text(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"`{name}`" for name in value)
     return "" if value == "" else "some" if value else "none"
-
-
-def _table(head: Sequence[str], lines: Iterable[str]) -> str:
-    return "\n".join([_line(head), _line(["---"] * len(head)), *lines]) + "\n"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
 
 
 if __name__ == "__main__":
