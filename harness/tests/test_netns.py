@@ -129,17 +129,19 @@ def test_unknown_racks_and_nodes_are_refused(hosts: Hosts) -> None:
 
 
 def test_an_ordinary_user_gets_the_same(hosts: Hosts, tmp_path: Path) -> None:
-    """Runs as the user nobody, without any right: delays are measured, and a kill -9 leaves no process."""
+    """Runs as the user nobody, without any right, where the project's own folder cannot be read: delays are measured,
+    and a kill -9 leaves no process.
+    """
     if not can_become(NOBODY):
         pytest.skip("this is an ordinary user: all tests here show it")
-    python = readable_python(tmp_path)
     shared = tmp_path / "shared"
     for folder in (tmp_path, *tmp_path.parents):
         if folder.stat().st_uid == 0 and not folder.stat().st_mode & 1 and "pytest" in str(folder):
             folder.chmod(0o755)
     shared.mkdir()
     os.chown(shared, NOBODY, NOBODY)
-    printed = killed("netns", shared / "crashed", [*as_nobody(), *python])
+    elsewhere = project_for_nobody(tmp_path)
+    printed = killed("netns", shared / "crashed", [*elsewhere, *readable_python(elsewhere, tmp_path / "project")])
     assert [(s["racks"], s["requested_ms"]) for s in printed["observed"]] == [("a-b", 8), ("a-c", 8), ("b-c", 8)]
     assert all(abs(s["p50_ms"] - 8) <= 0.8 for s in printed["observed"]), printed
     wait_for("all to be gone", lambda: left(shared / "crashed") == [] or Pending(str(left(shared / "crashed"))), 10)
@@ -155,7 +157,7 @@ def test_missing_rights_are_an_environment_error(tmp_path: Path) -> None:
         "try:\n    Hosts('netns', Path(sys.argv[1])).backend.prepare()\n"
         "except RackspanError as e:\n    print(e)\n    sys.exit(e.code)\n"
     )
-    python = readable_python(tmp_path)
+    python = readable_python(as_nobody(), project_root())
     limit = "echo 0 > /proc/sys/user/max_user_namespaces && exec"
     inside = ["unshare", "--user", "--map-root-user", "sh", "-c", f'{limit} "$@"', "sh"]
     command = [*inside, "setpriv", "--inh-caps=-all", "--bounding-set=-all", *python, "-c", script, str(tmp_path / "x")]
@@ -175,11 +177,29 @@ def as_nobody() -> list[str]:
     return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all", "env"]
 
 
-def readable_python(folder: Path) -> list[str]:
-    """A Python with its packages that the user nobody can run: this one, or that of the system."""
-    if subprocess.run([*as_nobody(), sys.executable, "-c", "import pyroute2"], capture_output=True).returncode == 0:
-        return [sys.executable]
-    packages = next(p for p in sys.path if p.endswith("site-packages"))
+def project_for_nobody(folder: Path) -> list[str]:
+    """The beginning of a command that runs as nobody in `folder`/project, which is this project.
+
+    Its own place may be in a home that others cannot read, as root's; here it never can be.
+    """
+    place = folder / "project"
+    place.mkdir()
+    script = 'mount --bind "$1" "$2" && mount -t tmpfs -o mode=700 tmpfs "$1" && cd "$2" && shift 2 && exec "$@"'
+    private = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh"]
+    return [*private, str(project_root()), str(place), *as_nobody()]
+
+
+def readable_python(user: list[str], project: Path) -> list[str]:
+    """A Python with its packages that this user can run, who has the project there: this one, or that of the system."""
+
+    def there(path: str) -> str:
+        inside = Path(path).is_relative_to(project_root())
+        return str(project / Path(path).relative_to(project_root())) if inside else path
+
+    python = there(sys.executable)
+    if subprocess.run([*user, python, "-c", "import pyroute2"], capture_output=True).returncode == 0:
+        return [python]
+    packages = there(next(p for p in sys.path if p.endswith("site-packages")))
     system = f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}"
     if shutil.which(system) is None:
         pytest.skip(f"the user nobody cannot read {sys.executable}, and there is no {system}")
