@@ -14,11 +14,17 @@ from kpatch import jars, upstream, worktree
 
 # The official classes carry the lambda numbering of javac 25 (older ones number lambdas of a class in another order).
 OFFICIAL_JAVAC = 25
+# Javac before 21 makes a class of tables for a switch over an enum also where the enum is in the same source file.
+_TABLE_CLASS = re.compile(r"\$\d+\.class$")
+_TABLE = b"$SwitchMap$"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One module: how many classes, and which differ from the official ones or are missing or extra here."""
+    """One module: how many classes, and which differ from the official ones or are missing or extra here.
+
+    `switch_tables` are extra classes of Java sources that an older javac makes, and that hold nothing else.
+    """
 
     artifact: str
     total: int
@@ -26,6 +32,7 @@ class Comparison:
     java_differ: tuple[str, ...]
     missing: tuple[str, ...]
     extra: tuple[str, ...]
+    switch_tables: tuple[str, ...] = ()
 
 
 def javac_major() -> int:
@@ -59,14 +66,21 @@ def _compare(module: upstream.Module, out: Path) -> Comparison:
         names = {n for n in names if not n.startswith("org/apache/kafka/shaded/")}
         differ = sorted(n for n in names & made.keys() if jar.read(n) != made[n].read_bytes())
     of_java = tuple(n for n in differ if n.removesuffix(".class").split("$")[0] in java)
+    extra = sorted(made.keys() - names)
+    tables = tuple(n for n in extra if n.split("$")[0] in java and _is_switch_table(n, made[n]))
     return Comparison(
         module.artifact,
         len(names & made.keys()),
         tuple(n for n in differ if n not in of_java),
         of_java,
         tuple(sorted(names - made.keys())),
-        tuple(sorted(made.keys() - names)),
+        tuple(n for n in extra if n not in tables),
+        tables,
     )
+
+
+def _is_switch_table(name: str, file: Path) -> bool:
+    return _TABLE_CLASS.search(name) is not None and _TABLE in file.read_bytes()
 
 
 def report(up: upstream.Upstream, sources: dict[str, Path], out: Path, only: list[str], say: compiler.Progress) -> str:
@@ -78,5 +92,5 @@ def report(up: upstream.Upstream, sources: dict[str, Path], out: Path, only: lis
             f"{c.artifact}: {same} of {c.total} classes byte for byte; "
             f"differ: {len(c.scala_differ)} of Scala sources, {len(c.java_differ)} of Java sources"
         )
-        lines += [f"  {n}" for n in (*c.scala_differ, *c.java_differ, *c.missing, *c.extra)]
+        lines += [f"  {n}" for n in (*c.scala_differ, *c.java_differ, *c.missing, *c.extra, *c.switch_tables)]
     return "\n".join(lines)
