@@ -1,4 +1,4 @@
-"""What the proof of the tool chain counts as equal, different, missing and extra."""
+"""Comparison of classes in the proof of the tool chain: equal, different, missing and extra ones."""
 
 import zipfile
 from pathlib import Path
