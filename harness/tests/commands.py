@@ -18,8 +18,8 @@ def rackspan(*args: str, home: Path, seconds: float = 90) -> subprocess.Complete
     return subprocess.run([*PROGRAM, *args], capture_output=True, text=True, env=environment(home), timeout=seconds)
 
 
-def begin(*args: str, home: Path) -> subprocess.Popen[str]:
-    """Begins the command, in a session of its own."""
+def begin(*args: str, home: Path, background: bool = False) -> subprocess.Popen[str]:
+    """Begins the command, in a session of its own; or as `nohup rackspan ... &` in a script does."""
     return subprocess.Popen(
         [*PROGRAM, *args],
         stdout=subprocess.PIPE,
@@ -27,13 +27,14 @@ def begin(*args: str, home: Path) -> subprocess.Popen[str]:
         text=True,
         env=environment(home),
         start_new_session=True,
-        preexec_fn=_terminal,
+        preexec_fn=in_background if background else None,
     )
 
 
-def _terminal() -> None:
-    """Enables SIGINT, as a terminal does: a shell that starts a command in the background disables it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def in_background() -> None:
+    """Runs in a new process: a shell has what it starts in the background ignore SIGINT, and nohup SIGHUP."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def environment(home: Path) -> dict[str, str]:

@@ -7,37 +7,61 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.paths import project_root
 from harness.common.wait import wait_for
 from harness.hosts.host import ProcessState
-from harness.tests.commands import begin, processes, rackspan
+from harness.tests.commands import begin, in_background, processes, rackspan
 
 pytestmark = pytest.mark.cluster
 
 SMALL = ("--racks", "a:1", "--controllers", "1", "--distribution", "stock", "--name", "lab")
 
 
-def started(home: Path) -> subprocess.Popen[str]:
+def started(home: Path, background: bool = False) -> subprocess.Popen[str]:
     """An `up` in the middle of its work: both nodes' processes exist, neither is ready."""
-    command = begin("up", *SMALL, home=home)
+    command = begin("up", *SMALL, home=home, background=background)
     pids = [home / "clusters" / "lab" / node / "pid" for node in ("a1", "ctrl-1")]
     wait_for("both pid files", lambda: all(p.exists() for p in pids), 60, every=0.02)
     assert command.poll() is None
     return command
 
 
+@pytest.mark.parametrize("background", [False, True], ids=["terminal", "background"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_up_leaves_nothing(home: Path, number: signal.Signals) -> None:
-    command = started(home)
+def test_an_interrupted_up_leaves_nothing(home: Path, number: signal.Signals, background: bool) -> None:
+    command = started(home, background)
     command.send_signal(number)
     _, err = command.communicate(timeout=30)
     assert command.returncode == 130
     assert "Traceback" not in err
     assert processes(home, "lab") == 0
     assert not (home / "clusters" / "lab").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_soak_in_the_background_ends_cleanly(home: Path, tmp_path: Path, number: signal.Signals) -> None:
+    small = ("--racks", "a:1,b:1,c:1", "--min-racks", "2", "--cycles", "1", "--out", str(tmp_path / "out"))
+    command = begin("soak", *small, home=home, background=True)
+    jar = str(project_root() / "build" / "load" / "rackspan-load.jar")
+
+    def clients() -> list[psutil.Process]:
+        return [p for p in psutil.Process(command.pid).children(recursive=True) if any(jar in w for w in p.cmdline())]
+
+    try:
+        found = wait_for("a load client", clients, 120)
+        command.send_signal(number)
+        _, err = command.communicate(timeout=90)
+    finally:
+        command.kill()
+    assert command.returncode == 130, err
+    assert "Traceback" not in err
+    assert processes(home, "soak") == 0 and not list((home / "clusters").glob("*"))
+    # one that had just been started, and that the command did not know of yet, ends with its standard input
+    wait_for("the load clients to end", lambda: not any(p.is_running() for p in found), 90)
 
 
 def test_a_terminated_session_of_tests_ends_its_clusters(tmp_path: Path) -> None:
@@ -57,6 +81,22 @@ def test_a_terminated_session_of_tests_ends_its_clusters(tmp_path: Path) -> None
         assert processes(folder.parent.parent, folder.name) == 0
     finally:
         rackspan("down", "--all", home=folder.parent.parent)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "harness/tests/test_test_stages.py::test_an_interrupt_ends_what_runs_and_starts_nothing_more",
+        "harness/tests/test_faults.py::test_watching_on_a_terminal",
+    ],
+)
+def test_tests_of_interrupts_pass_in_the_background(test: str, tmp_path: Path) -> None:
+    options = ["-q", "-p", "no:cacheprovider", f"--basetemp={tmp_path / 'base'}"]
+    command = [sys.executable, "-m", "pytest", *options, test]
+    done = subprocess.run(
+        command, cwd=project_root(), capture_output=True, text=True, timeout=300, preexec_fn=in_background
+    )
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
 
 
 def test_what_a_killed_up_left_is_ended_by_the_next_up(home: Path) -> None:
