@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,7 @@ from typer.testing import CliRunner
 
 from harness.cli import stage_list
 from harness.cli.app import app
-from harness.cli.stage_list import PLAN, all_stages, beside_the_plan, select, skipped_without_full
+from harness.cli.stage_list import PLAN, ListedStage, all_stages, beside_the_plan, select, skipped_without_full
 from harness.cli.test_stages import Stage
 from harness.common.errors import RackspanError
 from harness.common.paths import project_root
@@ -91,3 +94,48 @@ def test_the_stage_of_the_empty_machine_is_there_with_its_program(monkeypatch: p
     assert "empty machine" in names(True) and "empty machine" not in names(False)
     monkeypatch.setattr(stage_list, "EMPTY_MACHINE", "harness.tests.no_such_program")
     assert "empty machine" not in names(True)
+
+
+@pytest.fixture
+def prepared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """Stages of one line each, nothing to install or to build, and a results folder of the test's own."""
+    done: list[str] = []
+
+    def listed(folder: Path, full: bool) -> list[ListedStage]:
+        good = ListedStage("good", ("harness",), lambda: [sys.executable, "-c", "pass"], only_full="half")
+        bad = ListedStage("bad", ("harness",), lambda: [sys.executable, "-c", "raise SystemExit(1)"], default=False)
+        return [good, replace(bad, only_full="all")]
+
+    monkeypatch.setattr(stage_list, "all_stages", listed)
+    monkeypatch.setattr("harness.cli.test.results_folder", lambda: tmp_path)
+    monkeypatch.setattr("harness.cli.test.install", lambda needs, progress: done.append("install"))
+    monkeypatch.setattr("harness.cli.test.build", lambda progress: done.append("build"))
+    monkeypatch.setattr("harness.cli.test.gradle", lambda tasks, label, progress: done.extend(tasks))
+    return done
+
+
+def test_the_default_runs_its_stages_and_writes_their_times(prepared: list[str], tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["test"])
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[-1] == "1 passed, 0 failed"
+    assert "only `rackspan test --full` runs: good (half), bad" in done.stderr
+    assert prepared == ["install", "build", "checkPatches", "checkChanges"]
+    assert [s["stage"] for s in json.loads((tmp_path / "times.json").read_text())["stages"]] == ["good"]
+
+
+def test_full_runs_all_and_a_failure_is_the_exit_code(prepared: list[str]) -> None:
+    done = CliRunner().invoke(app, ["test", "--full"])
+    assert (done.exit_code, done.stdout.splitlines()[-1]) == (1, "1 passed, 1 failed")
+    assert "only `rackspan test --full`" not in done.stderr
+
+
+def test_a_chosen_stage_runs_alone_without_the_checks_of_patches(prepared: list[str]) -> None:
+    done = CliRunner().invoke(app, ["test", "--stage", "bad"])
+    assert (done.exit_code, done.stdout.splitlines()[-1]) == (1, "0 passed, 1 failed")
+    assert prepared == ["install", "build"]
+
+
+def test_a_mistyped_stage_installs_nothing(prepared: list[str]) -> None:
+    done = CliRunner().invoke(app, ["test", "--stage", "goood"])
+    assert isinstance(done.exception, RackspanError) and done.exception.observed == "did you mean 'good'?"
+    assert prepared == []
