@@ -127,7 +127,7 @@ def take_turns(plan: Blocks, modes: int, seed: int, turn: Callable[[int, int, in
 def _reported(workload: Workload, clusters: dict[str, KafkaCluster]) -> dict[str, Any]:
     """The manifest's spec for the analysis: the workload with all defaults, and the racks of the brokers."""
     brokers = {str(n.id): n.broker_rack for c in clusters.values() for n in c.plan.brokers}
-    modes = [{**m.model_dump(), "label": m.shown, "role": m.role} for m in workload.modes]
+    modes = [{**m.model_dump(), "label": m.shown, "role": m.recorded_role} for m in workload.modes]
     backend = next(iter(clusters.values())).backend.name
     return {
         "workload": {**workload.model_dump(mode="json"), "modes": modes},
@@ -194,7 +194,7 @@ def _turn(
 ) -> list[str]:
     """Returns why the block is invalid."""
     mode, plan = mode_run.mode, workload.blocks
-    data = {"block": number, "pair": pair, "mode": mode.shown, "role": mode.role, "producer": mode.name}
+    data = {"block": number, "pair": pair, "mode": mode.shown, "role": mode.recorded_role, "producer": mode.name}
     total = plan.rounds * len(workload.modes)
     place = f"block {number + 1} of {total}" if number < total else f"block {number + 1}, for one that is invalid"
     with progress.step(f"{place}, round {pair + 1}: {mode.shown}"):

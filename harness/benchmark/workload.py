@@ -37,7 +37,7 @@ class Mode(Strict):
     topic: dict[str, str] = Field(default_factory=dict, description="settings of its topic, over the workload's")
 
     @property
-    def side(self) -> str:
+    def recorded_role(self) -> str:
         """Its role, which no other mode has; the name of one that has no role of its own."""
         return self.name if self.role == "other" else self.role
 

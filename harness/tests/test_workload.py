@@ -32,6 +32,11 @@ def made(**changes: Any) -> Workload:
     return Workload.model_validate({**GOOD, **changes})
 
 
+def test_modes_without_a_role_of_their_own_are_recorded_by_name() -> None:
+    modes = [*GOOD["modes"], {"name": "two", "role": "other"}, {"name": "three", "role": "other"}]
+    assert [m.recorded_role for m in made(modes=modes).modes] == ["candidate", "baseline", "two", "three"]
+
+
 def refusal(tmp_path: Path, **changes: Any) -> str:
     file = tmp_path / "w.yaml"
     file.write_text(yaml.safe_dump({**GOOD, **changes}))
