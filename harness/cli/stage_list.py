@@ -125,10 +125,8 @@ def _checks_of_text() -> list[ListedStage]:
         "lint": ("ruff", "check", "."),
         "types": ("mypy",),
     }
-    found = [ListedStage(name, CODE, partial(_module, *command), limit=600) for name, command in commands.items()]
-    if "[tool.importlinter]" in (project_root() / "pyproject.toml").read_text(encoding="utf-8"):
-        found.append(ListedStage("imports", CODE, lambda: (str(Path(sys.executable).with_name("lint-imports")),)))
-    return found
+    imports = ListedStage("imports", CODE, lambda: (str(Path(sys.executable).with_name("lint-imports")),), limit=600)
+    return [*(ListedStage(name, CODE, partial(_module, *c), limit=600) for name, c in commands.items()), imports]
 
 
 def _module(*arguments: str) -> Sequence[str]:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from functools import partial
@@ -100,8 +100,8 @@ class _Program:
         for timer in self._timers:
             timer.cancel()
 
-    def _later(self, seconds: float, then: object) -> threading.Timer:
-        timer = threading.Timer(seconds, then)  # type: ignore[arg-type]
+    def _later(self, seconds: float, then: Callable[[], None]) -> threading.Timer:
+        timer = threading.Timer(seconds, then)
         timer.daemon = True
         timer.start()
         return timer
@@ -111,6 +111,8 @@ class _Program:
         self.end()
 
     def _kill(self) -> None:
+        if self.process.poll() is not None:
+            return  # its number may be another process' by now
         with contextlib.suppress(psutil.NoSuchProcess):
             adopter = psutil.Process(self.process.pid)
             for _ in range(3):  # what forks meanwhile is found the next time
