@@ -33,7 +33,7 @@ def made(**changes: Any) -> Workload:
 
 
 def test_modes_without_a_role_of_their_own_are_recorded_by_name() -> None:
-    modes = [*GOOD["modes"], {"name": "two", "role": "other"}, {"name": "three", "role": "other"}]
+    modes = [*GOOD["modes"], *({"name": n, "role": "other", "label": n} for n in ("two", "three"))]
     assert [m.recorded_role for m in made(modes=modes).modes] == ["candidate", "baseline", "two", "three"]
 
 
