@@ -100,7 +100,7 @@ final class QuorumAcksTest {
     }
 
     @Test
-    void eachWaitsForItsOwn() {
+    void eachRequestWaitsForItsOwnAcks() {
         broker.lead(ALL, TWO_IN_TWO);
         CompletableFuture<PartitionResponse> all = broker.produce(-1);
         CompletableFuture<PartitionResponse> quorum = broker.produce(-2);

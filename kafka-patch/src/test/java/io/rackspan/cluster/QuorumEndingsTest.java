@@ -59,7 +59,7 @@ final class QuorumEndingsTest {
     }
 
     @Test
-    void theControllerLeavesTooFewReplicas() {
+    void failsWhenTheControllerLeavesTooFewReplicas() {
         broker.controllerChangesIsr(List.of(1));
         assertEquals(Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND, ended().error);
         assertEquals("Partition orders-0 has 1 in-sync replica(s) [1], but min.insync.replicas is 2.", ended().errorMessage);
@@ -67,20 +67,20 @@ final class QuorumEndingsTest {
     }
 
     @Test
-    void theControllerLeavesTooFewRacks() {
+    void failsWhenTheControllerLeavesTooFewRacks() {
         broker.controllerChangesIsr(List.of(1, 2));
         assertEquals(Errors.NOT_ENOUGH_RACKS_AFTER_APPEND, ended().error);
         assertTrue(ended().errorMessage.contains("No replica is in sync in rack(s) [b]."), ended().errorMessage);
     }
 
     @Test
-    void theLeaderRemovesThoseThatLag() {
+    void failsWhenTheLeaderRemovesThoseThatLag() {
         broker.leaderShrinksIsr();
         assertEquals(Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND, ended().error);
     }
 
     @Test
-    void theRequirementsAreRaisedAboveTheIsr() {
+    void failsWhenTheRequirementsAreRaisedAboveTheIsr() {
         broker.controllerChangesIsr(List.of(1, 3));
         assertFalse(answer.isDone());
         broker.topicConfig("min.insync.replicas", "3");
@@ -88,31 +88,31 @@ final class QuorumEndingsTest {
     }
 
     @Test
-    void anotherBrokerLeads() {
+    void failsWhenAnotherBrokerLeads() {
         broker.publish(broker.electing(2));
         assertEquals(Errors.NOT_LEADER_OR_FOLLOWER, ended().error);
     }
 
     @Test
-    void noBrokerLeads() {
+    void failsWhenNoBrokerLeads() {
         broker.publish(broker.electing(-1));
         assertEquals(Errors.NOT_LEADER_OR_FOLLOWER, ended().error);
     }
 
     @Test
-    void theTopicIsDeleted() {
+    void failsWhenTheTopicIsDeleted() {
         broker.deleteTopic();
         assertEquals(Errors.UNKNOWN_TOPIC_OR_PARTITION, ended().error);
     }
 
     @Test
-    void theDiskFails() {
+    void failsWhenTheDiskFails() {
         broker.failLogDir();
         assertEquals(Errors.KAFKA_STORAGE_ERROR, ended().error);
     }
 
     @Test
-    void theRequestTimesOut() throws Exception {
+    void failsWhenTheRequestTimesOut() throws Exception {
         CompletableFuture<PartitionResponse> brief = broker.produce(-2, AppendOrigin.CLIENT, 1);
         assertEquals(Errors.REQUEST_TIMED_OUT, brief.get(60, TimeUnit.SECONDS).error);
         assertEquals(1, partition.ackQuorum().waiting(), "the other one waits on");
@@ -122,7 +122,7 @@ final class QuorumEndingsTest {
 
     /** The same offset may hold another record by now. */
     @Test
-    void aTermThatCameBackIsAnotherTerm() {
+    void aReelectedLeaderBeginsANewTerm() {
         AckQuorum.Waiter waiter = partition.ackQuorum().await();
         broker.publish(broker.electing(2));
         broker.publish(broker.electing(1));
@@ -136,7 +136,7 @@ final class QuorumEndingsTest {
     }
 
     @Test
-    void aTopicThatCameBackIsAnotherTopic() {
+    void aRecreatedTopicIsAnotherTopic() {
         AckQuorum.Waiter waiter = partition.ackQuorum().await();
         broker.deleteTopic();
         waiter.release();
@@ -159,7 +159,7 @@ final class QuorumEndingsTest {
     }
 
     @Test
-    void anErrorOfTheBrokerBetweenAppendAndAnswer() {
+    void anErrorBetweenAppendAndAnswerLeavesNoWaiter() {
         broker.afterAppend = () -> {
             throw new IllegalStateException("broken");
         };

@@ -45,7 +45,7 @@ final class QuorumModelTest {
 
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
-    void answersAreThoseOfTheDefinition(long seed) throws Exception {
+    void answersMatchTheDefinition(long seed) throws Exception {
         Random random = new Random(seed);
         try (LeaderFixture broker = new LeaderFixture(Map.of())) {
             broker.brokers("a", "a", "b", "b", "c");

@@ -165,7 +165,7 @@ final class PowerCutModelTest {
         fence(broker);
         if (torn.remove(broker))
             apply(without(broker).setUncleanShutdownReplicas(List.of(broker)));
-        // What it reported before it was registered anew makes nobody a member
+        // Its reports from before its new registration make no broker a member
         reported.remove(broker);
         running.add(broker);
         unfenced.add(broker);

@@ -77,7 +77,7 @@ final class RackErrorMappingTest {
 
     @ParameterizedTest
     @EnumSource(names = {"NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_RACKS", "NOT_ENOUGH_RACKS_AFTER_APPEND"})
-    void operationsOfCoordinators(Errors error) {
+    void coordinatorOperationsReturnCoordinatorNotAvailable(Errors error) {
         Errors reported = CoordinatorOperationExceptionHelper.handleOperationException("commit", "input", error.exception(),
             (e, message) -> e, LoggerFactory.getLogger(RackErrorMappingTest.class));
         assertEquals(Errors.COORDINATOR_NOT_AVAILABLE, reported);
@@ -85,7 +85,7 @@ final class RackErrorMappingTest {
 
     @ParameterizedTest
     @EnumSource(names = {"NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_RACKS", "NOT_ENOUGH_RACKS_AFTER_APPEND"})
-    void groupMetadata(Errors error) throws Exception {
+    void groupMetadataErrorsReturnCoordinatorNotAvailable(Errors error) throws Exception {
         Method mapping = GroupMetadataManager.class.getDeclaredMethod("appendGroupMetadataErrorToResponseError", Errors.class);
         mapping.setAccessible(true);
         assertEquals(Errors.COORDINATOR_NOT_AVAILABLE, mapping.invoke(null, error));
@@ -93,7 +93,7 @@ final class RackErrorMappingTest {
 
     @ParameterizedTest
     @EnumSource(names = {"NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_RACKS", "NOT_ENOUGH_RACKS_AFTER_APPEND"})
-    void fetchOfOffsets(Errors error) throws Exception {
+    void offsetFetchesReturnNotCoordinator(Errors error) throws Exception {
         GroupCoordinatorService service = mock(GroupCoordinatorService.class, Mockito.CALLS_REAL_METHODS);
         Method handler = List.of(GroupCoordinatorService.class.getDeclaredMethods()).stream()
             .filter(m -> m.getName().equals("handleOffsetFetchException")).findFirst().orElseThrow();
@@ -111,7 +111,7 @@ final class RackErrorMappingTest {
 
     @ParameterizedTest
     @EnumSource(names = {"NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_RACKS", "NOT_ENOUGH_RACKS_AFTER_APPEND"})
-    void transactionLog(Errors error) {
+    void transactionLogAppendsReturnCoordinatorNotAvailable(Errors error) {
         ReplicaManager replicas = mock(ReplicaManager.class);
         MetadataCache cache = mock(MetadataCache.class);
         Metrics metrics = new Metrics();

@@ -40,7 +40,7 @@ final class KnownErrorsTest {
     }
 
     @Test
-    void othersDoNot() {
+    void otherClientsDeclareNoLevel() {
         ProduceRequestData stock = new ProduceRequestData();
         assertEquals(KnownErrors.STOCK, KnownErrors.declaredIn(stock));
         stock.unknownTaggedFields().add(new RawTaggedField(KnownErrors.TAG, new byte[0]));

@@ -106,7 +106,7 @@ final class RackOutageTest {
     }
 
     @Test
-    void anOutageFromBothEnds() throws Exception {
+    void clientsAndCommandReportAnOutage() throws Exception {
         try (KafkaClusterTestKit kit = cluster("a", "b", "c"); Admin admin = kit.admin()) {
             admin.createTopics(List.of(topic("three", List.of(0, 1, 2), "3"), topic("two", List.of(0, 1, 2), "2"), topic("any", List.of(0, 1, 2), null),
                 topic("narrow", List.of(0, 1), "3"))).all().get();
@@ -147,7 +147,7 @@ final class RackOutageTest {
     }
 
     @Test
-    void changesThatCannotBe() throws Exception {
+    void impossibleChangesAreRefused() throws Exception {
         try (KafkaClusterTestKit kit = cluster("a", "b", null); Admin admin = kit.admin()) {
             String noRack = "brokers [2] have no broker.rack";
             assertRefused(noRack, () -> admin.createTopics(List.of(topic("t", List.of(0, 1), "2"))).all().get());

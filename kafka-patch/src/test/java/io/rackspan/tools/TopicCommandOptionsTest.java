@@ -38,7 +38,7 @@ final class TopicCommandOptionsTest {
         "--under-min-rack-isr-partitions, --list, --exclude-internal",
         "--at-min-rack-isr-partitions, --list, --exclude-internal"
     })
-    void cannotBeCombined(String report, String action, String other) {
+    void reportsCannotBeCombinedWithOtherOptions(String report, String action, String other) {
         String said = ToolsTestUtils.captureStandardErr(() ->
             assertThrows(Ended.class, () -> TopicCommand.main("--bootstrap-server", "127.0.0.1:1", action, report, other)));
         assertTrue(said.contains("can't be used with"), said);
