@@ -6,16 +6,13 @@ and host keys are always checked: against the inventory, or against the user's k
 
 from __future__ import annotations
 
-import fcntl
 import getpass
 import hashlib
 import os
 import shlex
 import shutil
 import socket
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,8 +20,9 @@ from typing import TypeVar
 
 from harness.backends.base import Backend, end_processes
 from harness.backends.remote import RemoteHost
+from harness.backends.ssh_connection import Connection, address_of, unreachable
 from harness.common.atomic_files import write_aside
-from harness.common.errors import RackspanError, environment_error
+from harness.common.errors import environment_error
 from harness.distribution.locate import Distribution
 from harness.hosts.host import Capability, Host, Output, Process, exports, last_lines
 from harness.network import blackhole_routes
@@ -39,16 +37,6 @@ from harness.spec.topology import Node, Plan
 
 MACHINES = "machines.json"  # in the cluster's folder: the machine of each node
 HOSTED = "RACKSPAN_HOSTED"  # environment variable of every process that stays on a machine: its cluster's folder there
-LINGER = 120  # seconds that an unused connection is kept
-OPTIONS = {
-    "BatchMode": "yes",
-    "StrictHostKeyChecking": "yes",
-    "LogLevel": "ERROR",
-    "ConnectTimeout": "15",
-    "ServerAliveInterval": "5",
-    "ServerAliveCountMax": "6",
-    "ClearAllForwardings": "yes",
-}
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -59,72 +47,6 @@ java=${JAVA_HOME:+$JAVA_HOME/bin/}java
 observed=$($java -version 2>&1) || { echo "no Java: $observed" >&2; exit 1; }
 version=${observed#*version \\"}; version=${version%%%%[!0-9]*}
 [ "${version:-0}" -ge 17 ] || { echo "Java 17 or later is needed, not: $observed" >&2; exit 1; }"""
-
-
-class Connection:
-    """The way to one machine, for one cluster: opened when it is first used, shared by processes, closed in the end."""
-
-    def __init__(self, machine: Machine, folder: Path) -> None:
-        self.machine = machine
-        self.target = f"{machine.user}@{_where(machine)}" if machine.user else _where(machine)
-        self._known = folder / "known_hosts"
-        key = hashlib.sha256(f"{folder}|{self.target}|{machine.port}".encode()).hexdigest()[:16]
-        # a socket's path is short by law of the kernel, and a cluster's folder may be deep
-        self.socket = Path(tempfile.gettempdir()) / f"rackspan-ssh-{os.getuid()}" / key
-
-    def command(self, *more: str) -> list[str]:
-        """The beginning of a command line of ssh, up to where the machine is named."""
-        options = OPTIONS | {"ControlPath": str(self.socket)}
-        if self.machine.key:
-            options |= {"IdentityFile": self.machine.key, "IdentitiesOnly": "yes"}
-        if self.machine.host_key:
-            options |= {"UserKnownHostsFile": str(self._known), "GlobalKnownHostsFile": "/dev/null"}
-        given = [part for name, value in options.items() for part in ("-o", f"{name}={value}")]
-        return ["ssh", *given, "-p", str(self.machine.port), *more]
-
-    @property
-    def known_host(self) -> str:
-        """The machine's line of a file of known hosts, if the inventory has its key."""
-        port = self.machine.port
-        name = _where(self.machine) if port == 22 else f"[{_where(self.machine)}]:{port}"
-        return f"{name} {self.machine.host_key}\n" if self.machine.host_key else ""
-
-    def open(self) -> None:
-        """Opens the shared connection if there is none. Raises RackspanError (exit code 4)."""
-        if self.socket.exists():
-            return
-        self.socket.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self.socket.with_suffix(".lock").open("w") as lock, tempfile.TemporaryFile() as errors:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if self.socket.exists():
-                return
-            keep = ["-o", "ControlMaster=yes", "-o", f"ControlPersist={LINGER}", "-N", "-f"]
-            done = subprocess.run(
-                [*self.command(*keep), self.target],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,  # what stays in the background holds it open
-                start_new_session=True,
-            )
-            self.socket.with_suffix(".lock").unlink(missing_ok=True)  # who waits for it finds the socket
-            if done.returncode != 0:
-                errors.seek(0)
-                raise unreachable(self, last_lines(errors.read().decode(errors="replace")))
-
-    def close(self) -> None:
-        """Ends the shared connection; none there is success."""
-        if self.socket.exists():
-            subprocess.run([*self.command("-O", "exit"), self.target], capture_output=True)
-
-
-def unreachable(connection: Connection, observed: str) -> RackspanError:
-    """The machine cannot be entered."""
-    do = f"see whether `ssh {connection.target}` works on port {connection.machine.port}"
-    if "ost key verification failed" in observed or "REMOTE HOST IDENTIFICATION" in observed:
-        do = "compare its host key by another way; give it as `host_key` in the inventory, or put it in known_hosts"
-    elif "Permission denied" in observed:
-        do = "give `user` and `key` in the inventory, and put the public key in that user's authorized_keys"
-    return environment_error(f"cannot enter {connection.target} by ssh", observed=observed or "ssh said nothing", do=do)
 
 
 class SshHost(RemoteHost):
@@ -266,7 +188,7 @@ class SshBackend(Backend):
 
     def _key(self, node: str) -> tuple[str, int]:
         machine = self.machines()[node]
-        return _where(machine), machine.port
+        return address_of(machine), machine.port
 
     def _host(self, name: str, machine: Machine) -> SshHost:
         connection = self._connection(machine)
@@ -312,10 +234,6 @@ def _route(hosts: list[SshHost], isolated: Mapping[str, Sequence[str]]) -> None:
     """Has each host send nothing to these addresses, by its name. Raises RackspanError."""
     named = {h.name: h for h in hosts}
     blackhole_routes.enforce(isolated, lambda name, script: named[name].shell(script))
-
-
-def _where(machine: Machine) -> str:
-    return machine.ssh_address or machine.address
 
 
 def _base(machine: Machine) -> str:
