@@ -1,4 +1,4 @@
-"""Where hosts come from: one backend a module, named here."""
+"""Backends, which supply hosts: one a module, named here."""
 
 from harness.backends.base import Backend
 from harness.backends.docker import DockerBackend

@@ -51,15 +51,15 @@ class Backend(ABC):
         return distribution
 
     def is_up(self) -> bool:
-        """Whether there is what `bring_up` makes."""
+        """True if what `bring_up` makes is there."""
         return True
 
     def faults(self, plan: Plan) -> list[str]:
-        """What is broken on purpose in the network of the hosts, in words."""
+        """Faults made in the network of the hosts, in words."""
         return []
 
     def let_go(self) -> None:  # noqa: B027  # not every backend can tie hosts to a process
-        """From now on the hosts outlive this process."""
+        """Lets the hosts outlive this process from now on."""
 
     @abstractmethod
     def enter(self) -> None:
@@ -97,6 +97,6 @@ def end_processes(marker: Path, backend: Backend) -> None:
         for host, process in left:
             host.signal(process, SIGKILL)
         empty = 0 if left else empty + 1
-        return empty == 2 or Pending(f"processes {', '.join(str(p.pid) for _, p in left) or 'not observed again'}")
+        return empty == 2 or Pending(f"processes {', '.join(str(p.pid) for _, p in left) or 'not seen twice in a row'}")
 
     wait_for(f"the processes of {marker.name} to end", gone, 30, every=0.05, do="see why they do not end in `ps`")

@@ -30,7 +30,7 @@ from harness.spec.topology import Node, Plan
 
 LABEL = "rackspan.cluster"  # of containers and networks: the cluster's folder
 GATEWAY = 254  # this machine's own address in a network ends so
-MADE = "docker"  # in the cluster's folder: something was requested of the engine
+MADE = "docker"  # in the cluster's folder: the engine was asked to make something
 # The first process of a container takes in orphans, and lives as long as the container is wanted.
 FIRST = ["bash", "-c", "trap exit TERM; while :; do sleep infinity & wait $!; done"]
 ENGINE_GONE = ("Error response from daemon", "Error: No such container", "Cannot connect", "error during connect")

@@ -68,7 +68,7 @@ class NetnsBackend(Backend):
     def leftovers(self, marker: str) -> list[tuple[Host, Process]]:
         return LocalBackend().leftovers(marker)
 
-    # ---- life of the network -----------------------------------------------------------------------------------------
+    # ---- the network -------------------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
         namespaces.become_capable(self._user_namespace())
@@ -89,7 +89,7 @@ class NetnsBackend(Backend):
         return self.links(plan).faults() if self.is_up() else []
 
     def let_go(self) -> None:
-        """From now on the cluster outlives this process."""
+        """Lets the cluster outlive this process from now on."""
         liveness_pipe = _liveness_pipes.pop(self.folder, None)
         if liveness_pipe is not None:
             with contextlib.suppress(BrokenPipeError):
@@ -189,7 +189,7 @@ class NetnsBackend(Backend):
         wait_applied(self.folder)
 
     def _user_namespace(self) -> str | None:
-        """Where clusters of this user and this state home live already, so that one process can work with all."""
+        """The user namespace of this user's other clusters in this state home: one process can then work with all."""
         if namespaces.capable():
             return None
         for other in sorted(self.folder.parent.glob(f"*/{DAEMON}")):
@@ -219,11 +219,11 @@ class NetnsBackend(Backend):
 
 
 class _NoNetwork(Exception):
-    """The delay daemon ended before it had made the network; what it said."""
+    """The delay daemon ended before it had made the network; its text is the daemon's last error."""
 
 
 def _read(file: Path) -> tuple[Process, dict[str, int]] | None:
-    """The delay daemon that a file names, if it trials."""
+    """The delay daemon that a file names, if it is alive."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -136,7 +136,7 @@ class RemoteHost(Host):
 
 
 def _into(path: str, mode: int | None = None) -> str:
-    """A script that writes its standard input to a file, complete or not at all."""
+    """A script that writes its standard input to a file, all of it or nothing."""
     part = shlex.quote(f"{path}.{os.getpid()}.part")
     chmod = f"chmod {mode:o} {part} && " if mode is not None else ""
     folder = shlex.quote(path.rpartition("/")[0] or "/")

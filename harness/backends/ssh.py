@@ -169,7 +169,7 @@ class SshBackend(Backend):
         _route(hosts, shared)
 
     def machines(self) -> dict[str, Machine]:
-        """The machine of each node. Raises FileNotFoundError if the folder does not report."""
+        """The machine of each node. Raises FileNotFoundError if the folder has no record of them."""
         if self._machines is None:
             file = self.folder / MACHINES
             state = None if file.exists() else states.load(self.folder)

@@ -26,7 +26,7 @@ OPTIONS = {
 
 
 class Connection:
-    """The way to one machine, for one cluster: opened when it is first used, shared by processes, closed in the end."""
+    """A connection to one machine, for one cluster: opened at its first use, shared by processes, closed at the end."""
 
     def __init__(self, machine: Machine, folder: Path) -> None:
         self.machine = machine
@@ -92,5 +92,5 @@ def unreachable(connection: Connection, observed: str) -> RackspanError:
 
 
 def address_of(machine: Machine) -> str:
-    """Where ssh reaches the machine; that need not be where its nodes listen."""
+    """The address that ssh connects to; nodes of the machine may listen on another one."""
     return machine.ssh_address or machine.address

@@ -55,11 +55,11 @@ class Outage:
     seconds: float | None = None
 
     def changed(self, *, rounds: int | None, seconds: float | None, warmup: float | None) -> Outage:
-        """The same with stretches of that length; it has neither rounds nor a warm-up."""
+        """A copy with stretches of that length; it has neither rounds nor a warm-up."""
         return self if seconds is None else replace(self, seconds=seconds)
 
     def on(self, backend: str | None) -> Outage:
-        """The same on another backend."""
+        """A copy for another backend."""
         return self if backend is None else replace(self, backend=backend)
 
 
@@ -71,12 +71,12 @@ class Campaign:
     parts: tuple[Workload | Outage, ...]
 
     def changed(self, *, rounds: int | None, seconds: float | None, warmup: float | None) -> Campaign:
-        """The same with other lengths in every part."""
+        """A copy with other lengths in every part."""
         parts = tuple(w.changed(rounds=rounds, seconds=seconds, warmup=warmup) for w in self.parts)
         return replace(self, parts=parts)
 
     def on(self, backend: str | None) -> Campaign:
-        """The same on another backend, or on those that its parts name; each must be able to do what its part needs.
+        """A copy for another backend, or for those that its parts name; each must be able to do what its part needs.
 
         Raises RackspanError (exit code 4).
         """

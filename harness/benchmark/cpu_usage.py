@@ -9,7 +9,7 @@ _IDLE, _WAITING, _STOLEN = 3, 4, 7
 
 
 @dataclass(frozen=True)
-class ConsoleProgress:
+class CpuTicks:
     """Clock ticks of all processors since the machine started."""
 
     busy: int
@@ -17,17 +17,17 @@ class ConsoleProgress:
     all: int
 
     @classmethod
-    def now(cls) -> ConsoleProgress:
-        """As the kernel counts them."""
+    def now(cls) -> CpuTicks:
+        """Reads the kernel's counters."""
         return cls.parse(Path("/proc/stat").read_text(encoding="ascii"))
 
     @classmethod
-    def parse(cls, stat: str) -> ConsoleProgress:
-        """From the text of /proc/stat."""
+    def parse(cls, stat: str) -> CpuTicks:
+        """Takes them from the text of /proc/stat."""
         values = [int(v) for v in stat.splitlines()[0].split()[1:9]]
         return cls(sum(values) - values[_IDLE] - values[_WAITING], values[_STOLEN], sum(values))
 
-    def until(self, later: ConsoleProgress) -> dict[str, float]:
+    def until(self, later: CpuTicks) -> dict[str, float]:
         """Shares of the time between two readings, 0 to 1: in use, and taken away by the machine's host.
 
         Near 1 in use, the machine rather than Kafka decides the latency.

@@ -25,8 +25,8 @@ def priority() -> int:
     return PRIORITY if os.geteuid() == 0 else 0
 
 
-class Clients:
-    """Producers of one run. Use `clients(run)`: leaving it stops them and files what they recorded."""
+class LoadClients:
+    """Producers of one run. Use `load_clients(run)`: leaving it stops them and files what they recorded."""
 
     def __init__(self, run: RunFolder, folder: Path, stack: ExitStack) -> None:
         self._run = run
@@ -87,13 +87,13 @@ class Clients:
 
 
 @contextmanager
-def clients(run: RunFolder) -> Iterator[Clients]:
+def load_clients(run: RunFolder) -> Iterator[LoadClients]:
     """Load clients for the time of a `with` block; their records are filed whatever happens."""
     with tempfile.TemporaryDirectory(prefix="rackspan-load-") as folder:
-        made: Clients | None = None
+        made: LoadClients | None = None
         try:
             with ExitStack() as stack:
-                made = Clients(run, Path(folder), stack)
+                made = LoadClients(run, Path(folder), stack)
                 yield made
         finally:
             if made is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.admin.topics import MIN_RACKS, Topics
-from harness.benchmark.load_clients import Clients, clients
+from harness.benchmark.load_clients import LoadClients, load_clients
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.progress import Progress
 from harness.common.wait import Pending, pause, wait_for
@@ -64,7 +64,7 @@ def run_outage(
     with (
         RunFolder.create(runs, "outage", kind="outage", spec=reported) as run,
         KafkaCluster.running(spec, progress=progress) as cluster,
-        clients(run) as load,
+        load_clients(run) as load,
     ):
         run.update(versions={"distribution": cluster.distribution.version}, patches=cluster.distribution.patches)
         # An admin client remembers one broker; were that in the lost rack, a change would wait for it in vain.
@@ -88,7 +88,7 @@ def run_outage(
     return run.path
 
 
-def _start(load: Clients, cluster: KafkaCluster, rate: float) -> LoadProcess:
+def _start(load: LoadClients, cluster: KafkaCluster, rate: float) -> LoadProcess:
     """The three producers, sending from the same moment on; returns the one that never retries."""
     plain = Produce("patient", cluster.bootstrap, TOPIC, Path(), rate=rate, start_paused=True, close_seconds=20)
     requested = [
@@ -139,7 +139,7 @@ def _set(topics: Topics, run: RunFolder, old: int, new: int) -> None:
 
 
 def _acknowledged(client: LoadProcess, before: int) -> None:
-    """Waits until the client has more acknowledgements than before, as its status lines report."""
+    """Waits until status lines of the client report more acknowledgements than before."""
 
     def probe() -> bool | Pending:
         now = _total(client)

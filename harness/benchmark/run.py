@@ -11,11 +11,11 @@ from typing import Any
 
 from harness.admin.reassignment import lead
 from harness.admin.topics import Topics
-from harness.benchmark.cpu_usage import ConsoleProgress
-from harness.benchmark.load_clients import Clients, clients, priority
+from harness.benchmark.cpu_usage import CpuTicks
+from harness.benchmark.load_clients import LoadClients, load_clients, priority
 from harness.benchmark.stalls import stalled
 from harness.benchmark.validity import late, reasons, too_late
-from harness.benchmark.workload import Blocks, Fault, Limits, Mode, Ramp, Workload
+from harness.benchmark.workload import BlockFault, Blocks, Limits, Mode, Ramp, Workload
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.progress import Progress
 from harness.common.wait import Pending, pause, wait_for
@@ -69,7 +69,7 @@ def run_bench(
             versions={kind: c.distribution.version for kind, c in clusters.items()},
             patches=[name for c in clusters.values() for name in c.distribution.patches],
         )
-        load = stack.enter_context(clients(run))
+        load = stack.enter_context(load_clients(run))
         with progress.step(f"{len(workload.modes)} topics and warm clients"):
             mode_runs = [_mode_run(workload, mode, clusters[mode.distribution], load) for mode in workload.modes]
             for cluster in clusters.values():
@@ -112,9 +112,9 @@ def order(rounds: int, modes: int, seed: int) -> list[list[int]]:
 
 
 def take_turns(plan: Blocks, modes: int, seed: int, turn: Callable[[int, int, int], list[str]]) -> None:
-    """As many rounds as requested, and for each with an invalid block one more, as far as there are spare ones.
+    """Runs as many rounds as requested, and one more for each with an invalid block, up to the number of spare ones.
 
-    `turn` measures one block (its number, its round, its mode) and says why it is invalid.
+    `turn` measures one block (its number, its round, its mode) and returns why it is invalid.
     """
     complete = 0
     for number, row in enumerate(order(plan.rounds + plan.spare, modes, seed)):
@@ -138,7 +138,7 @@ def _reported(workload: Workload, clusters: dict[str, KafkaCluster]) -> dict[str
     }
 
 
-def _mode_run(workload: Workload, mode: Mode, cluster: KafkaCluster, load: Clients) -> ModeRun:
+def _mode_run(workload: Workload, mode: Mode, cluster: KafkaCluster, load: LoadClients) -> ModeRun:
     broken = {n.id for n in workload.faulted(cluster.plan.brokers)}
     # A client that asks a paused broker for metadata waits for it: it never hears of one before it is warm.
     bootstrap = ",".join(n.endpoint for n in cluster.plan.brokers if n.id not in broken)
@@ -220,7 +220,7 @@ def _turn(
 
 
 def _broken(
-    run: RunFolder, workload: Workload, fault: Fault, mode_run: ModeRun, data: dict[str, Any], seed: int
+    run: RunFolder, workload: Workload, fault: BlockFault, mode_run: ModeRun, data: dict[str, Any], seed: int
 ) -> list[str]:
     names = [n.name for n in workload.faulted(mode_run.cluster.plan.brokers)]
     with nodes_down(mode_run.cluster, names, how=fault.how, events=run, name=f"{fault.how} {fault.target}"):
@@ -266,12 +266,12 @@ def _part(
     first: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Measures for so long; returns what was observed. `first` is what was observed at a ramp's first rate."""
-    before = ConsoleProgress.now()
+    before = CpuTicks.now()
     run.event("phase", "block", "begin", data)
     begun = mode_run.client.begin(f"{data['block']}/{data['part']}")
     with stalled(mode_run.cluster, workload.stalls, f"{seed}-{data['block']}") as stalls:
         pause(seconds)
-    observed: dict[str, Any] = {**before.until(ConsoleProgress.now()), **stalls}
+    observed: dict[str, Any] = {**before.until(CpuTicks.now()), **stalls}
     if data["part"] == "fault":
         observed["isr"] = mode_run.topics.in_sync(mode_run.mode.name)
     ended = mode_run.client.end()
@@ -298,7 +298,7 @@ def beyond(ramp: Ramp, limits: Limits, rate: float, observed: dict[str, Any], fi
 
 
 def _links(cluster: KafkaCluster) -> dict[str, Any]:
-    """By how much measured round-trip times between racks are off, as the largest share; nothing without delays."""
+    """The largest share by which measured round-trip times between racks are off; nothing without delays."""
     if not cluster.state.spec.links:
         return {}
     observed = cluster.links.tune(_RTT_SAMPLES, _RTT_ROUNDS)

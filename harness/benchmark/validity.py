@@ -26,14 +26,14 @@ def reasons(workload: Workload, observed: Mapping[str, Any]) -> list[str]:
         found.append(f"the paused follower left the in-sync set: {observed['isr']} in sync at the end")
     if workload.stalls is not None and observed["stalls"] == 0:
         found.append("no follower was stalled")
-    # Every mode can do the lowest rate: a machine that cannot says nothing of where a mode ends.
+    # Every mode can do the lowest rate: a machine that cannot does not show where a mode ends.
     if workload.ramp is not None and observed.get("beyond") and observed["rate"] == workload.ramp.rates[0]:
         found.append(f"the first rate was too much already: {observed['beyond']}")
     return found
 
 
 def late(workload: Workload, observed: Mapping[str, Any]) -> list[str]:
-    """Returns whether the analysis will find the load client late, from what it reported (`lag_p99_us`)."""
+    """Reasons why the analysis will find the load client late, from what it reported (`lag_p99_us`)."""
     found = "" if workload.ramp is not None else too_late(workload.limits, observed["lag_p99_us"])
     return [found] if found else []
 

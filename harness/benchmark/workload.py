@@ -43,13 +43,13 @@ class Mode(Strict):
 
     @property
     def shown(self) -> str:
-        """How the report calls it."""
+        """Name of the mode in reports."""
         parts = [self.distribution, f"acks={self.acks}", *(f"{k}={v}" for k, v in self.topic.items())]
         return self.label or " ".join(parts)
 
 
 class TopicPlan(Strict):
-    """The same topic for every mode."""
+    """The topic, which is the same for every mode."""
 
     partitions: int = Field(1, ge=1, le=100)
     replication: int = Field(3, ge=1, le=9)
@@ -78,8 +78,8 @@ class Load(Strict):
     )
 
 
-class Fault(Strict):
-    """What is done to some brokers in every block; `recover`: how long a mode sends on after the fault is healed."""
+class BlockFault(Strict):
+    """A fault of some brokers in every block; `recover`: how long a mode keeps sending after it is healed."""
 
     how: Literal["pause", "kill"]
     target: str = Field(description="a broker such as c1, or a rack such as rack:c")
@@ -125,7 +125,7 @@ class Blocks(Strict):
 
 
 class Limits(Strict):
-    """A block beyond one of these is invalid: it then reports of the machine rather than of Kafka."""
+    """Limits of a valid block: beyond one of these it measures the machine rather than Kafka."""
 
     send_lag_p99_ms: float = Field(10, gt=0)
     cpu_busy: float = Field(0.9, gt=0, le=1)
@@ -134,7 +134,7 @@ class Limits(Strict):
 
 
 class Workload(Strict):
-    """A complete benchmark."""
+    """A benchmark, with all defaults filled in."""
 
     apiVersion: Literal["rackspan/v1"] = "rackspan/v1"
     name: str = Field(pattern=f"^{NAME}$")
@@ -144,7 +144,7 @@ class Workload(Strict):
     load: Load
     modes: list[Mode] = Field(min_length=2)
     blocks: Blocks = Blocks()  # type: ignore[call-arg]
-    fault: Fault | None = None
+    fault: BlockFault | None = None
     stalls: Stalls | None = None
     ramp: Ramp | None = None
     consume: bool = Field(False, description="each client reads its topic as well: from due until a consumer had it")
@@ -210,7 +210,7 @@ class Workload(Strict):
 
     @property
     def leaders_fail(self) -> bool:
-        """Whether the fault takes away brokers that lead, so that others must and do."""
+        """True if the fault takes away leaders, so that other replicas become leaders."""
         return any(n.rack in self.topic.leaders for n in self.faulted(plan(self.cluster).brokers))
 
     def replicas(self, brokers: tuple[Node, ...]) -> list[list[int]]:
@@ -220,7 +220,7 @@ class Workload(Strict):
         return list(islice(cycle(placed), self.topic.partitions))
 
     def on(self, backend: str) -> Workload:
-        """The same on another backend. Raises RackspanError (exit code 4) if that one cannot do what it needs."""
+        """A copy for another backend. Raises RackspanError (exit code 4) if that one cannot do what it needs."""
         known = BACKENDS.get(backend)
         if known is None:
             raise usage_error(
@@ -244,7 +244,7 @@ class Workload(Strict):
         return {rack: state.link(own, rack).ms for rack in racks if rack != own}
 
     def changed(self, *, rounds: int | None, seconds: float | None, warmup: float | None) -> Workload:
-        """The same with other lengths; a fault then lasts as long as a block, and rounds are just so many."""
+        """A copy with other lengths; a fault then lasts as long as a block, and there are no spare rounds."""
         given = {"rounds": rounds, "seconds": seconds, "warmup": warmup, "spare": None if rounds is None else 0}
         blocks = self.blocks.model_copy(update={k: v for k, v in given.items() if v is not None})
         fault = self.fault
@@ -275,7 +275,7 @@ def document(name: str) -> tuple[Path, object]:
 
 
 def checked(data: object, where: str) -> Workload:
-    """What a file or a part of a campaign says, as a workload. Raises RackspanError (exit code 2)."""
+    """The workload that a file or a part of a campaign describes. Raises RackspanError (exit code 2)."""
     return validated(
         Workload,
         data,

@@ -48,7 +48,7 @@ def archive_for(distribution: Distribution, progress: Progress | None = None) ->
 
 
 def clear() -> None:
-    """Ends what an interrupted making of an archive left; nothing if one is being made."""
+    """Ends processes left over from the interrupted making of an archive; none if one is being made."""
     for folder in _folder().glob("*.making"):
         with contextlib.suppress(RackspanError), locked(_folder() / "lock", busy="a class archive is being made"):
             _clear(folder)

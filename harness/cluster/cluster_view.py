@@ -1,4 +1,4 @@
-"""What a cluster says of itself over the Kafka protocol: members, quorum, leaders, in-sync replicas."""
+"""View of a cluster over the Kafka protocol: members, quorum, leaders, in-sync replicas."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def view(endpoints: Iterable[str], seconds: float = 3.0) -> View:
 
 
 def answers(address: str, port: int, seconds: float = 0.5) -> bool:
-    """Whether something accepts connections there."""
+    """True if something accepts connections there."""
     try:
         socket.create_connection((address, port), timeout=seconds).close()
     except OSError:

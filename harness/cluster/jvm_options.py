@@ -14,9 +14,9 @@ FULL = ("-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyP
 
 @dataclass(frozen=True)
 class JvmOptions:
-    """How the JVMs of a cluster run.
+    """Options of the JVMs of a cluster.
 
-    `archive`: AppCDS archive (see cds.py); `agent`: jar and rules of the JMX exporter.
+    `archive`: AppCDS archive (see class_archive.py); `agent`: jar and rules of the JMX exporter.
     """
 
     mode: Literal["quick", "full"]
@@ -27,7 +27,7 @@ class JvmOptions:
         """Performance flags: `quick` starts fast and suffices for function tests; `full` is for numbers."""
         flags = [*(QUICK if self.mode == "quick" else FULL), "-Djava.awt.headless=true"]
         if self.archive is not None:
-            # An archive that does not fit is no error: the JVM continues without it.
+            # An archive that does not fit is no error: the JVM runs without it.
             flags += [
                 "-Xshare:auto",
                 f"-XX:SharedArchiveFile={self.archive}",

@@ -108,7 +108,7 @@ class KafkaCluster:
 
     @property
     def progress(self) -> Progress:
-        """Where its steps are reported."""
+        """The reporter of its steps."""
         return self._members.progress
 
     @progress.setter

@@ -15,7 +15,7 @@ from harness.distribution.locate import Distribution
 from harness.hosts.host import Host, Process, ProcessState
 from harness.spec.topology import Node, Plan
 
-# What a user's shell may hold and a cluster must not inherit.
+# Variables that a user's shell may hold and a cluster must not inherit.
 FOREIGN = (
     "CLASSPATH",
     "KAFKA_LOG4J_OPTS",
@@ -30,7 +30,7 @@ FOREIGN = (
 class KafkaNode:
     """A broker or controller: `host` is where it runs, `host.root` holds all its files.
 
-    `jvm` is requested only when something is started, since it may take a while to know; `marker` goes into the
+    `jvm` is called only when something is started, since it may take a while to know; `marker` goes into the
     environment.
     """
 
@@ -104,7 +104,7 @@ class KafkaNode:
         return process is not None and self.host.signal(process, number)
 
     def stop(self, seconds: float = 40.0) -> None:
-        """Ends the process in an orderly way and waits for it.
+        """Shuts the process down cleanly and waits for it.
 
         Raises WaitTimeout; the process is then left as it is.
         """
@@ -112,7 +112,7 @@ class KafkaNode:
         wait_gone([self], seconds, do=f"`rackspan kill {self.name}` ends it at once")
 
     def terminate(self) -> None:
-        """Asks the process to end in an orderly way; does not wait."""
+        """Asks the process to shut down cleanly; does not wait."""
         self.signal(SIGTERM)
         self.signal(SIGCONT)  # a paused process acts on SIGTERM only when it continues
 
@@ -122,7 +122,7 @@ class KafkaNode:
         wait_gone([self], 20.0, do="see whether it hangs in the kernel: state D in `ps`")
 
     def pause(self) -> None:
-        """Freezes the process: connections stay open, nothing is answered. Raises RackspanError if it does not run."""
+        """Pauses the process: connections stay open, nothing is answered. Raises RackspanError if it does not run."""
         self._must(SIGSTOP, "pause", ProcessState.PAUSED)
 
     def resume(self) -> None:

@@ -1,4 +1,4 @@
-"""How many racks the in-sync replicas of each topic are in, against how many are requested: pure."""
+"""Racks that the in-sync replicas of each topic are in, against the required number: pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Span:
 
     @property
     def enough(self) -> bool:
-        """Whether every partition has a leader and takes writes as far as racks go."""
+        """True if every partition has a leader and in-sync replicas in enough racks to take writes."""
         return self.leaderless == 0 and self.racks >= self.requested
 
 

@@ -1,4 +1,4 @@
-"""When nodes count as ready: brokers registered and unfenced, controllers following their leader."""
+"""Readiness of nodes: brokers registered and unfenced, controllers following their leader."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class NodeFailed(RackspanError):
 
 
 def ready(chosen: Sequence[KafkaNode], look: Callable[[], View]) -> bool | Pending:
-    """Whether all nodes serve, as the cluster itself sees it. Raises NodeFailed if one has ended."""
+    """True if all nodes serve, as the cluster itself sees it. Raises NodeFailed if one has ended."""
     for n in chosen:
         if n.look()[1] is ProcessState.GONE:
             raise NodeFailed(n)
-    # A broker listens only once it has registered anew. Until then the cluster may still count its former life.
+    # A broker listens only once it has registered again; until then the cluster may still have its old registration.
     deaf = [n.name for n in chosen if n.node.role == "broker" and not answers(n.node.address, n.node.port)]
     if deaf:
         return Pending(f"not listening: {', '.join(deaf)}")

@@ -59,7 +59,7 @@ def password(folder: Path, user: str) -> str:
 
 
 def client_properties(folder: Path, user: str) -> dict[str, str]:
-    """The same as `client_file` for a command line, which others may see: the password is not in it."""
+    """Client properties for a command line, which others may see: the password is not in it."""
     file = client_file(folder, user)
     return {
         **_common(folder / FOLDER),

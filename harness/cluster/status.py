@@ -14,7 +14,7 @@ from harness.spec.topology import Node
 
 @dataclass(frozen=True)
 class NodeStatus:
-    """A node: `state` is running, paused, stopped, failed or unreachable; counts are None where nobody could report."""
+    """A node: `state` is running, paused, stopped, failed or unreachable; counts are None where no broker answered."""
 
     node: str
     rack: str

@@ -1,4 +1,4 @@
-"""Formatting the storage of a complete cluster with one run of Kafka's storage tool.
+"""Formatting the storage of all nodes of a cluster with one run of Kafka's storage tool.
 
 The first controller is formatted by kafka-storage.sh; the others get a copy of its folder, brokers an empty one, and
 each a meta.properties of its own. Nine JVM starts become one.
@@ -31,7 +31,7 @@ def meta_properties(cluster_id: str, node_id: int, directory_id: str) -> str:
 def format_cluster(nodes: Sequence[KafkaNode], cluster_id: str, features: dict[str, int]) -> None:
     """Formats every node's storage; configuration files must have been written.
 
-    Raises RackspanError with the tool's words.
+    Raises RackspanError with the tool's error.
     """
     first = next(n for n in nodes if n.node.role == "controller")
     levels = [part for name, level in features.items() for part in ("--feature", f"{name}={level}")]

@@ -13,7 +13,7 @@ LEADER = "leader:"
 
 
 def moves(target: str) -> bool:
-    """Whether the target names a role, which another node may have a moment later."""
+    """True if the target names a role, which another node may have a moment later."""
     return target == CONTROLLER or target.startswith(LEADER)
 
 

@@ -44,7 +44,7 @@ def _rebuild(what: str, observed: str, do: str, code: Exit) -> RackspanError:
 
 
 def usage_error(what: str, *, observed: str, do: str) -> RackspanError:
-    """The caller requested something that cannot be (exit code 2)."""
+    """An error of usage: the caller requested something that cannot be (exit code 2)."""
     return RackspanError(what, observed=observed, do=do, code=Exit.USAGE)
 
 

@@ -1,4 +1,4 @@
-"""Where things lie: the project, the state home with its clusters, and the blocks of loopback addresses."""
+"""Paths of the project and of the state home with its clusters, and the blocks of loopback addresses."""
 
 from __future__ import annotations
 

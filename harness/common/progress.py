@@ -9,11 +9,11 @@ Update = Callable[[str], None]
 
 
 class Progress:
-    """Reports nobody; the command line has one that prints."""
+    """Progress that nobody sees; the command line has one that prints."""
 
     @contextlib.contextmanager
     def step(self, label: str) -> Iterator[Update]:
-        """A step of work; the value given reports what is observed meanwhile."""
+        """Runs a step of work; the function given reports what is observed meanwhile."""
         yield lambda text: None
 
     def note(self, text: str) -> None:

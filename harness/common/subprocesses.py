@@ -22,7 +22,7 @@ class Finished:
 
 
 def run(command: Sequence[str], update: Update, environment: Mapping[str, str] | None = None) -> Finished:
-    """Runs a program in the project's root; each line that it reports goes to `observed` as it comes.
+    """Runs a program in the project's root; each line of its standard error goes to `observed` as it comes.
 
     The program is ended if this process is interrupted meanwhile.
     """

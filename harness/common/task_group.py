@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class TaskGroup(Generic[T]):
-    """Members that run now. `end` is how one of them is ended; whoever started it waits for it."""
+    """A group of running tasks. `end` ends one of them; whoever started it waits for it."""
 
     def __init__(self, end: Callable[[T], None]) -> None:
         self._end = end
@@ -22,7 +22,9 @@ class TaskGroup(Generic[T]):
 
     @contextlib.contextmanager
     def threads(self, jobs: int) -> Iterator[ThreadPoolExecutor]:
-        """So many threads; when the block is left, however, what waits is not begun and what runs is ended."""
+        """A pool of so many threads. At the end of the block, also by an error, jobs that wait are dropped and running
+        tasks are ended.
+        """
         with ThreadPoolExecutor(jobs) as pool:
             try:
                 yield pool
@@ -32,7 +34,9 @@ class TaskGroup(Generic[T]):
 
     @contextlib.contextmanager
     def member(self, start: Callable[[], T]) -> Iterator[T]:
-        """Starts a member, which is one for the time of the block. Raises CancelledError when the group has ended."""
+        """Starts a task, which belongs to the group for the time of the block. Raises CancelledError if the group has
+        ended.
+        """
         with self._lock:
             if self.ended:
                 raise CancelledError

@@ -15,10 +15,10 @@ class Events(Protocol):
 
 
 class NoEvents:
-    """Records nothing."""
+    """A recorder that keeps nothing."""
 
     def event(self, kind: str, name: str, state: str = "point", data: Mapping[str, Any] | None = None) -> None:
-        """Nothing."""
+        """Does nothing."""
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""What is broken on purpose in a cluster, whoever did it, and the end of all of it."""
+"""Faults in force in a cluster, whoever made them, and healing all of them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def active(cluster: KafkaCluster) -> list[Active]:
 
 
 def apart(cluster: KafkaCluster) -> bool:
-    """Whether there are links that can be broken."""
+    """True if there are links that can be cut."""
     return Capability.CUT in cluster.backend.capabilities and cluster.backend.is_up()
 
 

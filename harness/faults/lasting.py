@@ -34,8 +34,8 @@ class Held:
 
 @dataclass(frozen=True)
 class Lasting:
-    """A fault that can be held. `look` reports what is now (as JSON), `make` changes it, `put_back` undoes that by what
-    `look` reported; undoing what was not yet done must be harmless.
+    """A fault that can be held. `look` returns the present state (as JSON), `make` changes it, `put_back` undoes that
+    from what `look` returned; undoing a change that was not made yet must be harmless.
     """
 
     name: str

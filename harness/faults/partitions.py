@@ -31,7 +31,7 @@ def replicas_moved(
 
 
 def moved_leaders(cluster: KafkaCluster, topic: str, to: str = "") -> Lasting:
-    """As a fault to be held. Raises RackspanError (exit code 2) where `to` has no replica."""
+    """Leaders moved, as a fault to be held. Raises RackspanError (exit code 2) where `to` has no replica."""
     now = places(cluster, topic)
     first = cluster.plan.node(to).id if to else None
     wanted = {p: led_by(ids, ids[1 % len(ids)] if first is None else first) for p, ids in now.items()}
@@ -51,8 +51,8 @@ def moved_leaders(cluster: KafkaCluster, topic: str, to: str = "") -> Lasting:
 
 
 def moved_replicas(cluster: KafkaCluster, topic: str, rack: str) -> Lasting:
-    """As a fault to be held: each replica in the rack goes to a broker elsewhere that has none, or, where there is no
-    such broker, goes altogether. Healed: it is copied back completely. Raises RackspanError.
+    """Replicas moved out of a rack, as a fault to be held: each goes to a broker elsewhere that has none, or, where
+    there is no such broker, goes altogether. Healed: it is copied back completely. Raises RackspanError.
     """
     cluster.plan.select(f"rack:{rack}")
     wanted = {p: without(ids, rack, cluster.plan.brokers) for p, ids in places(cluster, topic).items()}

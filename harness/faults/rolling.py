@@ -20,7 +20,8 @@ def rolling_restart(
 ) -> list[str]:
     """Restarts nodes one after the other, each once the one before serves; returns them in that order.
 
-    `stop` ends each in order, `kill` as a crash. `complete`: the next one waits until every replica is in sync again.
+    `stop` shuts each down cleanly, `kill` ends it as a crash does. `complete`: the next
+    one waits until every replica is in sync again.
     With
     `kill` and without that, partitions may end up without any replica that can be trusted, and stay without a leader.
     Raises RackspanError; the node at hand then runs again, if it can.

@@ -29,7 +29,7 @@ def changed(
 def changed_setting(
     cluster: KafkaCluster, topic: str, name: str, value: object, *, events: Events | None = None
 ) -> Lasting:
-    """As a fault to be held; each change is also an event `config`. Raises RackspanError."""
+    """A setting changed, as a fault to be held; each change is also an event `config`. Raises RackspanError."""
     where = topic or "the cluster"
 
     def look() -> dict[str, Any]:

@@ -17,7 +17,7 @@ from harness.common.errors import RackspanError
 
 
 class Capability(StrEnum):
-    """What a backend can do to its hosts beyond starting and ending processes."""
+    """An ability of a backend beyond starting and ending processes."""
 
     DELAY = "delay"  # add latency between racks
     CUT = "cut"  # make a rack unreachable while it runs
@@ -52,7 +52,7 @@ class Process:
 
 @dataclass(frozen=True)
 class Output:
-    """What a command left behind."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -74,7 +74,7 @@ class Host(ABC):
 
     @abstractmethod
     def write(self, path: str, text: str) -> None:
-        """Writes a text file complete or not at all (aside, then renamed), making its folder."""
+        """Writes a text file atomically (aside, then renamed), making its folder."""
 
     @abstractmethod
     def fetch(self, path: str, local: str) -> None:
@@ -132,7 +132,7 @@ class Host(ABC):
         """
         pid, out = shlex.quote(pid_file), shlex.quote(output)
         inner = (
-            # /proc reports the pid that the harness sees, also where the process has another one for itself
+            # /proc has the pid that the harness sees, also where the process has another one for itself
             f'read -r stat < /proc/self/stat && set -- $stat && line="$1 ${{22}}" && '
             f'echo "$line" > {pid}.part && mv {pid}.part {pid} && '
             f'echo "$line" >&3 && exec 3>&- && exec {shlex.join(command)}'
@@ -161,7 +161,7 @@ class Host(ABC):
         return Process.parse(self.read(pid_file))
 
     def state(self, process: Process) -> ProcessState:
-        """Whether that very process still runs; one that ended but was not reaped counts as gone."""
+        """State of that very process; one that ended but was not reaped counts as gone."""
         return state_from_stat(self.read(f"/proc/{process.pid}/stat"), process)
 
     def signal(self, process: Process, number: Signals) -> bool:
@@ -172,7 +172,7 @@ class Host(ABC):
 
 
 def did_not_end(host: str, script: str, seconds: float) -> RackspanError:
-    """A script that ran longer than it may."""
+    """An error: a script ran longer than it may."""
     return RackspanError(
         f"a command on {host} did not end", observed=f"{seconds:.0f} s: {script[:200]}", do="see what it waits for"
     )

@@ -49,7 +49,7 @@ def isolated(
 
 
 def script(addresses: Sequence[str]) -> str:
-    """What a host runs to send nothing to these addresses, and again to all others."""
+    """The script by which a host sends nothing to these addresses, and again to all others."""
     return _SCRIPT.format(number=NUMBER, addresses=" ".join(addresses))
 
 

@@ -143,7 +143,7 @@ def shape(plan: Plan, networks: Mapping[str, int], narrow: Mapping[str, str]) ->
 
 
 def _limit(routes: IPRoute, name: str, rate: int | None) -> None:
-    """What goes out of an interface; None: all that can."""
+    """Limits the rate of what leaves an interface; None: no limit."""
     index = _index(routes, name)
     there = [q for q in routes.get_qdiscs(index=index) if q.get_attr("TCA_KIND") == "tbf"]
     if rate is not None:

@@ -1,4 +1,4 @@
-"""The kernel's packet filter, set complete by whichever of its programs works on this machine."""
+"""The kernel's packet filter, set all at once by whichever of its programs works on this machine."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PacketFilter:
         )
 
     def start(self, text: str) -> subprocess.Popen[str]:
-        """Starts setting the complete filter, which the kernel then changes at one moment."""
+        """Starts replacing the filter, which the kernel then does at one moment."""
         write_aside(self._file, text)
         environment = {"PATH": _PATH, "XTABLES_LOCKFILE": f"{self._file}.lock"}
         with self._file.open() as source:

@@ -42,7 +42,7 @@ class LinkMeasurement:
 
     @property
     def off(self) -> float:
-        """By which share the median is off; 0 where no delay is requested."""
+        """Share by which the median is off; 0 where no delay is requested."""
         if self.p50_ms is None:
             return 1.0
         return abs(self.p50_ms - self.requested_ms) / self.requested_ms if self.requested_ms else 0.0
@@ -132,7 +132,7 @@ def _worst(observed: Sequence[LinkMeasurement]) -> float:
 
 
 def _late(observed: Sequence[LinkMeasurement]) -> int:
-    """By how many ns packets come late each way, for as much of it as is always so: a busy machine's bad moments cannot
+    """Nanoseconds that packets are late each way, as far as they always are: a busy machine's bad moments cannot
     be made up for.
     """
     late = [s.p25_ms - s.requested_ms for s in observed if s.requested_ms and s.p25_ms is not None]

@@ -34,13 +34,13 @@ def setns(fd: int, kind: int) -> None:
 
 
 def same(one: str | Path, other: str | Path) -> bool:
-    """Whether two files of /proc/PID/ns are the same namespace. Raises OSError if a process is gone."""
+    """True if two files of /proc/PID/ns are the same namespace. Raises OSError if a process is gone."""
     a, b = Path(one).stat(), Path(other).stat()
     return (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino)
 
 
 def network() -> tuple[int, int]:
-    """Which network this thread is in."""
+    """Identity of the network that this thread is in."""
     found = Path("/proc/thread-self/ns/net").stat()
     return found.st_dev, found.st_ino
 
@@ -81,7 +81,7 @@ def leave_network() -> None:
 
 
 def capable() -> bool:
-    """Whether this process may make networks and enter them."""
+    """True if this process may make networks and enter them."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("CapEff:"):
             held = int(line.split()[1], 16)

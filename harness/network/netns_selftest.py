@@ -44,7 +44,7 @@ def main() -> int:
 
 
 def _netem(router: IPRoute) -> str:
-    """What the kernel says to the queueing discipline netem; "" if it has it."""
+    """The kernel's error for the queueing discipline netem; "" if it has it."""
     try:
         router.tc("add", "netem", index=router.link_lookup(ifname="rack1")[0], delay=1000)
     except NetlinkError as e:

@@ -1,4 +1,4 @@
-"""Whether this machine and user can have networks of namespaces, tried by making one in a process of its own."""
+"""Support of this machine for networks of namespaces, tried by making one in a process of its own."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from harness.network import namespaces
 
 
 @dataclass(frozen=True)
-class Trial:
-    """`skip_reason` says why it does not work, "" if it does; `observed` what it works with."""
+class NetnsSupport:
+    """Result of an attempt: `skip_reason` says why it fails, "" if it works; `observed` what it works with."""
 
     skip_reason: str
     observed: str
 
 
-def attempt() -> Trial:
+def attempt() -> NetnsSupport:
     """Makes a small network in a process of its own, and takes it away. Never raises."""
     command = [*namespaces.user_prefix(), "unshare", "--pid", "--fork", "--kill-child", "--"]
     try:
@@ -32,9 +32,11 @@ def attempt() -> Trial:
             timeout=60,
         )
     except (OSError, subprocess.TimeoutExpired) as e:
-        return Trial(str(e), "")
+        return NetnsSupport(str(e), "")
     if done.returncode != 0:
-        return Trial(last_lines(done.stderr, 1) or f"exit code {done.returncode}", "")
+        return NetnsSupport(last_lines(done.stderr, 1) or f"exit code {done.returncode}", "")
     found = json.loads(done.stdout)
     who = "root" if namespaces.capable() else "a user namespace"
-    return Trial("", f"as {who}; delays by NFQUEUE ({found['filter']}); netem {found['netem'] or 'is there, not used'}")
+    return NetnsSupport(
+        "", f"as {who}; delays by NFQUEUE ({found['filter']}); netem {found['netem'] or 'is there, not used'}"
+    )

@@ -1,4 +1,4 @@
-"""What the metadata log of a controller reports of leaders and in-sync replicas over time, as rows of a run folder."""
+"""Leaders and in-sync replicas over time, from the metadata log of a controller, as rows of a run folder."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def timeline(text: str, topics: set[str]) -> list[Row]:
 
 
 class _Image:
-    """The cluster as the records so far report, and the rows that each record brings."""
+    """State of the cluster after the records so far, and the rows that each record brings."""
 
     def __init__(self, topics: set[str]) -> None:
         self._wanted = topics
@@ -144,7 +144,7 @@ class _Image:
 
 
 def _dump(node: KafkaNode) -> tuple[str, bool]:
-    """What the distribution's own tool says of the log, and whether that is all of it."""
+    """Output of the distribution's own tool for the log, and whether that is all of it."""
     names = sorted(node.host.shell(f"cd {shlex.quote(node.data_dir)}/{METADATA} && ls | grep '[.]log$'").out.split())
     tool = [node.distribution.script("kafka-dump-log.sh"), "--cluster-metadata-decoder", "--files", ",".join(names)]
     script = f"cd {shlex.quote(node.data_dir)}/{METADATA} && {exports(node.tool_environment())}{shlex.join(tool)}"

@@ -122,7 +122,7 @@ class Observer:
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         requested = {Place(self._topic, p): latest for p in self._partitions}
         try:
-            # A new client each time, for an old one continues asking a broker that is gone; its answers end with it.
+            # A new client each time, for an old one keeps asking a broker that is gone; its answers end with it.
             client = AdminClient({"bootstrap.servers": self._bootstrap(), "log_level": 0})
             answers = client.list_offsets(requested, request_timeout=_ASK_SECONDS)
         except KafkaException:

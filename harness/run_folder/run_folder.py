@@ -153,7 +153,7 @@ class RunFolder:
         return self._add("metrics", table, part)
 
     def add_fetches(self, rows: pa.Table, part: str = "part") -> Path:
-        """Writes what followers reported their leaders as one Parquet file."""
+        """Writes the fetches of followers as one Parquet file."""
         return self._add("fetches", rows, part)
 
     def add_replicas(self, rows: pa.Table, part: str = "part") -> Path:
@@ -161,7 +161,7 @@ class RunFolder:
         return self._add("replicas", rows, part)
 
     def add_partitions(self, rows: pa.Table, part: str = "part") -> Path:
-        """Writes what the metadata log reports of leaders and in-sync replicas as one Parquet file."""
+        """Writes the timeline of leaders and in-sync replicas, from the metadata log, as one Parquet file."""
         return self._add("partitions", rows, part)
 
     def add_polls(self, rows: pa.Table, part: str = "part") -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.admin.topics import MIN_RACKS, MIN_REPLICAS, Topics
-from harness.benchmark.load_clients import Clients, clients
+from harness.benchmark.load_clients import LoadClients, load_clients
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.progress import Progress
 from harness.common.wait import Pending, wait_for
@@ -19,7 +19,7 @@ from harness.recording.metadata_timeline import read_timeline
 from harness.recording.observer import Observer
 from harness.recording.replica_logs import read_replicas
 from harness.run_folder.run_folder import RunFolder
-from harness.soak.inject import Stage
+from harness.soak.inject import FaultPlace
 
 _JVM = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
 
@@ -28,7 +28,7 @@ def run_cycle(
     runs: Path,
     name: str,
     cluster: KafkaCluster,
-    story: Callable[[Stage], None],
+    story: Callable[[FaultPlace], None],
     *,
     seed: int,
     assignment: Sequence[Sequence[int]],
@@ -52,11 +52,11 @@ def run_cycle(
         topics = Topics(cluster.bootstrap)
         topics.create(name, assignment, **{key.replace(".", "_"): value for key, value in settings.items()})
         cluster.wait_in_sync()
-        with clients(run) as load, Observer(run, name, len(assignment), lambda: _bootstrap(cluster)):
+        with load_clients(run) as load, Observer(run, name, len(assignment), lambda: _bootstrap(cluster)):
             with progress.step("load"):
                 producers = _start(load, cluster, name, rate)
                 moves_on(producers[0], 0)
-            story(Stage(cluster, run, name, min_replicas))
+            story(FaultPlace(cluster, run, name, min_replicas))
             cluster.wait_in_sync()
             with run.phase("healed"), progress.step("writes after healing"):
                 moves_on(producers[0], _acked(producers[0]))
@@ -67,7 +67,7 @@ def run_cycle(
     return run.path
 
 
-def _start(load: Clients, cluster: KafkaCluster, topic: str, rate: float) -> list[LoadProcess]:
+def _start(load: LoadClients, cluster: KafkaCluster, topic: str, rate: float) -> list[LoadProcess]:
     plain = Produce("patient", cluster.bootstrap, topic, Path(), rate=rate, start_paused=True, close_seconds=40)
     requested = [
         replace(plain, delivery_timeout_ms=120_000),

@@ -19,13 +19,13 @@ from harness.faults.process import nodes_down
 from harness.faults.rolling import rolling_restart
 from harness.faults.settings import changed
 from harness.run_folder.run_folder import RunFolder
-from harness.soak.schedule import Fault
+from harness.soak.schedule import ScheduledFault
 
 _HARMLESS = ("message.max.bytes", 2_000_000)  # a default of the cluster that no record comes near
 
 
 @dataclass(frozen=True)
-class Stage:
+class FaultPlace:
     """The place of faults: a cluster, the run that records them, the topic under load and its min.insync.replicas."""
 
     cluster: KafkaCluster
@@ -34,39 +34,39 @@ class Stage:
     min_replicas: int
 
 
-def act(stage: Stage, fault: Fault) -> None:
+def act(place: FaultPlace, fault: ScheduledFault) -> None:
     """Makes one fault, lets it last, heals it, and waits until every replica is in sync. Raises RackspanError."""
     match fault.what:
         case "cut_behind_pause":
-            _cut_behind_pause(stage, fault)
+            _cut_behind_pause(place, fault)
         case "roll_stop" | "roll_kill":
             how = fault.what.removeprefix("roll_")
-            rolling_restart(stage.cluster, how="stop" if how == "stop" else "kill", events=stage.run)
+            rolling_restart(place.cluster, how="stop" if how == "stop" else "kill", events=place.run)
         case _:
-            with _made(stage, fault):
+            with _made(place, fault):
                 pause(fault.seconds)
-    stage.cluster.wait_in_sync()
+    place.cluster.wait_in_sync()
 
 
-def _made(stage: Stage, fault: Fault) -> AbstractContextManager[Any]:
+def _made(place: FaultPlace, fault: ScheduledFault) -> AbstractContextManager[Any]:
     """A fault that holds for a while."""
-    cluster, run = stage.cluster, stage.run
+    cluster, run = place.cluster, place.run
     name = f"{fault.what} {fault.whom}"
     match fault.what:
         case "kill" | "stop" | "pause":
-            return nodes_down(cluster, _target(stage, fault), how=fault.what, events=run, name=name)
+            return nodes_down(cluster, _target(place, fault), how=fault.what, events=run, name=name)
         case "power_cut":
-            return _cut(stage, fault)
+            return _cut(place, fault)
         case "disk_full":
-            return disk_full(cluster, _target(stage, fault), events=run, name=name)
+            return disk_full(cluster, _target(place, fault), events=run, name=name)
         case "move_leaders":
-            return leaders_moved(cluster, stage.topic, events=run)
+            return leaders_moved(cluster, place.topic, events=run)
         case "reassign":
-            return replicas_moved(cluster, stage.topic, fault.target, events=run)
+            return replicas_moved(cluster, place.topic, fault.target, events=run)
         case "change_config":
             if fault.target:
                 return changed(cluster, "", *_HARMLESS, events=run)
-            return changed(cluster, stage.topic, MIN_REPLICAS, stage.min_replicas + 1, events=run)
+            return changed(cluster, place.topic, MIN_REPLICAS, place.min_replicas + 1, events=run)
         case "cut" | "cut_one_way":
             return cut(cluster, fault.target, fault.other or None, one_way=fault.what == "cut_one_way", events=run)
         case "delay":
@@ -77,44 +77,44 @@ def _made(stage: Stage, fault: Fault) -> AbstractContextManager[Any]:
         case "stagger":
             return staggered_cut(cluster, fault.target, gap=fault.much, events=run)
         case "slow":
-            return slowed(cluster, _target(stage, fault), fault.much, events=run)
+            return slowed(cluster, _target(place, fault), fault.much, events=run)
         case "disconnect":
-            return disconnected(cluster, _target(stage, fault), events=run)
+            return disconnected(cluster, _target(place, fault), events=run)
     raise ValueError(fault.what)
 
 
-def _target(stage: Stage, fault: Fault) -> str:
-    """As targets are named; a role is looked up once somebody has it."""
+def _target(place: FaultPlace, fault: ScheduledFault) -> str:
+    """The target of a fault, as targets are written; a role is used once a node has it."""
     if fault.target:
         return f"rack:{fault.target}" if fault.whom == "rack" else fault.target
-    role = "controller" if fault.whom == "controller" else f"leader:{stage.topic}-0"
-    wait_for(f"somebody to be {role}", lambda: bool(stage.cluster.select(role)), 60)
+    role = "controller" if fault.whom == "controller" else f"leader:{place.topic}-0"
+    wait_for(f"a node to be {role}", lambda: bool(place.cluster.select(role)), 60)
     return role
 
 
-def _cut(stage: Stage, fault: Fault) -> AbstractContextManager[list[str]]:
+def _cut(place: FaultPlace, fault: ScheduledFault) -> AbstractContextManager[list[str]]:
     name = f"rack_power_cut {fault.target}" if fault.whom == "rack" else f"power_cut {fault.whom}"
-    return power_cut(stage.cluster, _target(stage, fault), tail=fault.tail, events=stage.run, name=name)
+    return power_cut(place.cluster, _target(place, fault), tail=fault.tail, events=place.run, name=name)
 
 
-def _cut_behind_pause(stage: Stage, fault: Fault) -> None:
+def _cut_behind_pause(place: FaultPlace, fault: ScheduledFault) -> None:
     """One rack falls out of the in-sync replicas, another loses its power, the first comes back, then the second."""
     with contextlib.ExitStack() as cut_off:
-        with paused_out(stage, fault.other):
+        with paused_out(place, fault.other):
             pause(fault.seconds)
-            cut_off.enter_context(_cut(stage, fault))
+            cut_off.enter_context(_cut(place, fault))
         pause(fault.seconds)
 
 
 @contextlib.contextmanager
-def paused_out(stage: Stage, rack: str) -> Iterator[None]:
+def paused_out(place: FaultPlace, rack: str) -> Iterator[None]:
     """Pauses a rack until none of its brokers is in sync any more; they continue at the end of the block."""
-    nodes = [n.name for n in stage.cluster.select(f"rack:{rack}")]
-    ids = {n.node.id for n in stage.cluster.select(nodes)}
-    with nodes_down(stage.cluster, nodes, how="pause", events=stage.run, name=f"pause rack {rack}"):
+    nodes = [n.name for n in place.cluster.select(f"rack:{rack}")]
+    ids = {n.node.id for n in place.cluster.select(nodes)}
+    with nodes_down(place.cluster, nodes, how="pause", events=place.run, name=f"pause rack {rack}"):
 
         def probe() -> bool | Pending:
-            mine = [p for p in stage.cluster.view().partitions if p.topic == stage.topic]
+            mine = [p for p in place.cluster.view().partitions if p.topic == place.topic]
             late = [f"{p.partition}: {p.isr}" for p in mine if ids & set(p.isr)]
             return Pending("; ".join(late)) if late else True
 

@@ -16,7 +16,7 @@ from harness.common.wait import pause
 from harness.faults.power import rack_power_cut
 from harness.recording.log_files import Tail
 from harness.soak.cycle import run_cycle
-from harness.soak.inject import Stage, paused_out
+from harness.soak.inject import FaultPlace, paused_out
 
 _TAILS: tuple[Tail, ...] = ("none", "torn", "zeros")
 
@@ -32,17 +32,17 @@ def run_control(
     """Plays it on a cluster with two brokers in each of racks a and b, and controllers elsewhere; returns the run.
 
     Two replicas must be in sync, which those of one rack are by themselves. `min_racks` 0 leaves the setting away, as
-    the stock distribution has none. How the torn logs end and how long rack a continues alone follow from `seed`.
+    the stock distribution has none. How the torn logs end and how long rack a runs alone follow from `seed`.
     Raises RackspanError.
     """
     rng = random.Random(f"control/{seed}")
     tail, alone = rng.choice(_TAILS), rng.uniform(2.0, 4.0)
 
-    def story(stage: Stage) -> None:
+    def story(place: FaultPlace) -> None:
         with contextlib.ExitStack() as cut:
-            with paused_out(stage, "b"):
+            with paused_out(place, "b"):
                 pause(alone)
-                cut.enter_context(rack_power_cut(stage.cluster, "a", tail=tail, events=stage.run))
+                cut.enter_context(rack_power_cut(place.cluster, "a", tail=tail, events=place.run))
             pause(3)
 
     a, b = ([n.id for n in cluster.plan.brokers if n.rack == rack] for rack in "ab")

@@ -1,4 +1,4 @@
-"""What a soak has done so far: its cycles and their verdicts, as tables, and as a file from which it is carried on."""
+"""Results of a soak so far: cycles and their verdicts, as tables, and as a file from which it is carried on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from harness.common import markdown
 from harness.common.atomic_files import write_aside
 from harness.common.errors import usage_error
-from harness.soak.schedule import Fault
+from harness.soak.schedule import ScheduledFault
 
 _TOTALS = ("sent", "acknowledged", "refused", "unknown")
 
@@ -22,39 +22,39 @@ class Cycle:
 
     number: int
     run: str
-    faults: list[Fault]
+    faults: list[ScheduledFault]
     verdict: dict[str, Any]
 
     @classmethod
     def of(cls, plain: dict[str, Any]) -> Cycle:
-        """One that was written as JSON."""
+        """Reads a cycle that was written as JSON."""
         verdict = {key: value for key, value in plain.items() if key not in ("cycle", "faults")}
-        return cls(plain["cycle"], plain["run"], [Fault(**f) for f in plain["faults"]], verdict)
+        return cls(plain["cycle"], plain["run"], [ScheduledFault(**f) for f in plain["faults"]], verdict)
 
     def plain(self) -> dict[str, Any]:
-        """As JSON."""
+        """Plain data for JSON."""
         return {"cycle": self.number, "run": self.run, "faults": [f.plain() for f in self.faults], **self.verdict}
 
     @property
     def anomalies(self) -> int:
-        """How many were found."""
+        """Number of anomalies found."""
         return sum(self.verdict["counts"].values())
 
 
 @dataclass
 class Soak:
-    """All cycles so far, and what they follow from."""
+    """All cycles so far, and the options that they follow from."""
 
     origin: dict[str, Any]
     cycles: list[Cycle] = field(default_factory=list)
 
     @property
     def good(self) -> bool:
-        """Whether every cycle was evaluated and nothing was wrong."""
+        """True if every cycle was evaluated and nothing was wrong."""
         return all(c.verdict["verdict"] == "ok" for c in self.cycles)
 
     def plain(self) -> dict[str, Any]:
-        """As JSON."""
+        """Plain data for JSON."""
         return {
             **self.origin,
             "cycles": [c.plain() for c in self.cycles],
@@ -108,8 +108,8 @@ def carried_on(out: Path, origin: dict[str, Any], first: int) -> Soak:
     )
 
 
-def words(fault: Fault) -> str:
-    """As a reader wants it."""
+def words(fault: ScheduledFault) -> str:
+    """A fault in words."""
     tail = "" if fault.tail == "none" else f" ({fault.tail} tail)"
     if fault.what == "cut_behind_pause":
         return f"rack {fault.other} paused, power cut of rack {fault.target}{tail}"

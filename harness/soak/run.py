@@ -14,9 +14,9 @@ from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.progress import Progress
 from harness.soak.checker_process import CheckerProcess
 from harness.soak.cycle import run_cycle
-from harness.soak.inject import Stage, act
+from harness.soak.inject import FaultPlace, act
 from harness.soak.results import Cycle, Soak, carried_on, words
-from harness.soak.schedule import EVERYWHERE, Fault, Kind, schedule
+from harness.soak.schedule import EVERYWHERE, Kind, ScheduledFault, schedule
 from harness.spec.cluster_spec import ClusterSpec
 from harness.spec.replica_assignment import assignment
 
@@ -73,7 +73,7 @@ class _Waiting:
 
     number: int
     run: Path
-    faults: list[Fault]
+    faults: list[ScheduledFault]
     verdict: Future[dict[str, Any]]
 
 
@@ -97,7 +97,7 @@ def _evaluating(out: Path) -> Iterator[Callable[[Path], Future[dict[str, Any]]]]
 
 def faults_of(
     cluster: KafkaCluster, seed: int, number: int, kinds: Sequence[Kind] = EVERYWHERE, per_cycle: int = 1
-) -> list[Fault]:
+) -> list[ScheduledFault]:
     """The faults of one cycle on this cluster."""
     brokers = cluster.plan.brokers
     racks = list(dict.fromkeys(n.rack for n in brokers))
@@ -108,7 +108,7 @@ def play(
     runs: Path,
     cluster: KafkaCluster,
     number: int,
-    faults: Sequence[Fault],
+    faults: Sequence[ScheduledFault],
     *,
     seed: int,
     min_racks: int,
@@ -122,10 +122,10 @@ def play(
     """
     progress = progress or Progress()
 
-    def story(stage: Stage) -> None:
+    def story(place: FaultPlace) -> None:
         for fault in faults:
             with progress.step(words(fault)):
-                act(stage, fault)
+                act(place, fault)
 
     return run_cycle(
         runs,

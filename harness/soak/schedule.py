@@ -1,4 +1,4 @@
-"""Which faults a cycle has: drawn from a seed, so that the seed replays them. Pure."""
+"""Schedule of the faults of a cycle: drawn from a seed, which replays them. Pure."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ _TAILS: tuple[Tail, ...] = ("none", "torn", "zeros")
 
 
 @dataclass(frozen=True)
-class Fault:
+class ScheduledFault:
     """One fault: what is done to whom, for how many seconds.
 
     `target` is a rack or a node; "" is found when the time comes (the leader, the active controller). `other` is the
@@ -99,7 +99,7 @@ class Fault:
         return f"{self.what} {self.whom}"
 
     def plain(self) -> dict[str, Any]:
-        """As JSON."""
+        """Plain data for JSON."""
         return asdict(self)
 
 
@@ -131,7 +131,7 @@ def schedule(
     brokers: Sequence[str],
     kinds: Sequence[Kind] = EVERYWHERE,
     per_cycle: int = 1,
-) -> list[Fault]:
+) -> list[ScheduledFault]:
     """The faults of one cycle, counted from 1, one after another: a function of its arguments alone.
 
     The first `per_cycle` of each cycle go through all kinds in turn before one comes again; now and then there is one
@@ -154,7 +154,7 @@ def _in_turn(seed: int, number: int, kinds: Sequence[Kind]) -> Kind:
     return deck[place]
 
 
-def _fault(rng: random.Random, kind: Kind, racks: Sequence[str], brokers: Sequence[str]) -> Fault:
+def _fault(rng: random.Random, kind: Kind, racks: Sequence[str], brokers: Sequence[str]) -> ScheduledFault:
     what, whom = kind
     seconds = round(rng.uniform(2.0, 5.0), 1)
     tail = rng.choice(_TAILS)
@@ -164,7 +164,7 @@ def _fault(rng: random.Random, kind: Kind, racks: Sequence[str], brokers: Sequen
     target = {"rack": rack, "pair": rack, "node": node, "leader": "", "controller": "", "all": ""}[whom]
     if what == "change_config" and default:
         target = "cluster"
-    return Fault(
+    return ScheduledFault(
         what,
         whom,
         target,

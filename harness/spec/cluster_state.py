@@ -1,4 +1,4 @@
-"""The state file of a cluster: what was requested, so that a later command, or one after a crash, can continue."""
+"""The state file of a cluster, from which a later command, also after a crash, takes up the work."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Plan:
 
     @property
     def secure_bootstrap(self) -> str:
-        """The same over SASL_SSL, where the spec has users."""
+        """Bootstrap servers over SASL_SSL, where the spec has users."""
         return ",".join(f"{n.address}:{SECURE_PORT}" for n in self.brokers)
 
     @property

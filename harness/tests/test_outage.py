@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.benchmark import outage
-from harness.benchmark.cpu_usage import ConsoleProgress
+from harness.benchmark.cpu_usage import CpuTicks
 from harness.spec.cluster_spec import ClusterSpec
 from harness.spec.replica_assignment import assignment
 from harness.spec.topology import plan
@@ -21,8 +21,8 @@ def test_replicas_of_an_outage_stay_in_their_racks_and_every_broker_leads() -> N
 
 
 def test_cpu_usage_is_of_the_time_between_two_samples() -> None:
-    first = ConsoleProgress.parse("cpu  100 0 100 700 100 0 0 0 0 0\ncpu0 1\n")
-    then = ConsoleProgress.parse("cpu  130 0 130 710 110 0 0 20 0 0\ncpu0 1\n")
+    first = CpuTicks.parse("cpu  100 0 100 700 100 0 0 0 0 0\ncpu0 1\n")
+    then = CpuTicks.parse("cpu  130 0 130 710 110 0 0 20 0 0\ncpu0 1\n")
     assert first.until(then) == {"cpu_busy": 0.8, "steal": 0.2}
-    now = ConsoleProgress.now()
-    assert 0 < now.busy < now.all <= ConsoleProgress.now().all
+    now = CpuTicks.now()
+    assert 0 < now.busy < now.all <= CpuTicks.now().all

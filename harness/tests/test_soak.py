@@ -12,7 +12,7 @@ import pytest
 from harness.common.errors import Exit, RackspanError
 from harness.recording.metadata_timeline import timeline
 from harness.soak.results import Cycle, Soak, carried_on
-from harness.soak.schedule import EVERYWHERE, NETWORK, Fault, Kind, kinds_of, schedule
+from harness.soak.schedule import EVERYWHERE, NETWORK, Kind, ScheduledFault, kinds_of, schedule
 from harness.spec.links import milliseconds, share
 
 _RACKS, _BROKERS = ["a", "b", "c"], ["a1", "b1", "c1"]
@@ -20,7 +20,7 @@ _ALL = EVERYWHERE + NETWORK
 _ABLE = ("cut", "delay", "slow")
 
 
-def cycles(seed: int, count: int, kinds: Sequence[Kind] = _ALL) -> list[Fault]:
+def cycles(seed: int, count: int, kinds: Sequence[Kind] = _ALL) -> list[ScheduledFault]:
     return [f for n in range(1, count + 1) for f in schedule(seed, n, _RACKS, _BROKERS, kinds)]
 
 
@@ -141,7 +141,10 @@ def test_the_metadata_log_becomes_a_timeline() -> None:
 
 
 def soak_of(*verdicts: dict[str, object]) -> Soak:
-    faults = [Fault("power_cut", "rack", "a", 2.0, "torn")], [Fault("cut_behind_pause", "rack", "a", 2.0, "none", "b")]
+    faults = (
+        [ScheduledFault("power_cut", "rack", "a", 2.0, "torn")],
+        [ScheduledFault("cut_behind_pause", "rack", "a", 2.0, "none", "b")],
+    )
     return Soak({"seed": 5}, [Cycle(n + 1, f"r{n + 1}", faults[n], dict(v)) for n, v in enumerate(verdicts)])
 
 

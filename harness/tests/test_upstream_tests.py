@@ -15,11 +15,11 @@ from harness.common.progress import Progress
 from harness.distribution.locate import find
 from harness.tests.commands import rackspan
 from harness.upstream_tests.classes import JarClasses, Selection, artifacts, matching, selection
-from harness.upstream_tests.junit import FAILED, PASSED, Outcome, Run, parse
+from harness.upstream_tests.junit import FAILED, PASSED, JvmRun, Outcome, parse
 from harness.upstream_tests.tables import Row, Table
 from harness.upstream_tests.variants import Variant
 from harness.upstream_tests.verdict import evaluate
-from harness.upstream_tests.verify import Batch, batches, verify
+from harness.upstream_tests.verify import ClassBatch, batches, verify
 
 SELECTION = Selection((), {"default": 300.0, "slow.*": 900.0}, {}, {})
 REPORT = """<testsuite name="JUnit Jupiter">
@@ -114,7 +114,7 @@ def test_the_real_jars_and_the_real_list() -> None:
     assert all(len(b.classes) == 1 for b in made if jars.starts_cluster(b.classes[0]))
     unit = [n for n in names if not jars.starts_cluster(n)][:5]
     slow = Selection((), {"default": 300.0, unit[0]: 900.0}, {}, {})
-    assert batches(unit, jars, slow) == [Batch(tuple(unit[1:]), 380.0), Batch((unit[0],), 920.0)]
+    assert batches(unit, jars, slow) == [ClassBatch(tuple(unit[1:]), 380.0), ClassBatch((unit[0],), 920.0)]
 
 
 def broken_copy(target: Path, entry: str, old: bytes, new: bytes) -> Path:
@@ -192,7 +192,7 @@ def test_whatever_happens_no_jvm_stays_and_half_an_outcome_is_not_kept(tmp_path:
         Variant("stock", find("stock"), tests, tmp_path),
         Variant("patched", find("rackspan"), tests, tmp_path),
     )
-    wanted = [Batch((KERBEROS,), 300.0), Batch((KERBEROS_RULE,), 300.0)]
+    wanted = [ClassBatch((KERBEROS,), 300.0), ClassBatch((KERBEROS_RULE,), 300.0)]
     stock.keep(KERBEROS_RULE, outcome(a=PASSED))
     patched.keep(KERBEROS_RULE, outcome(a=PASSED))
     running = verify(stock, patched, wanted, SELECTION, Progress(), jobs=2)
@@ -208,13 +208,13 @@ def test_what_does_not_end_has_a_second_attempt(tmp_path: Path) -> None:
         Variant("stock", find("stock"), tests, tmp_path),
         Variant("patched", find("rackspan"), tests, tmp_path),
     )
-    first, last = verify(stock, patched, [Batch((KERBEROS,), 0.0)], SELECTION, Progress())
+    first, last = verify(stock, patched, [ClassBatch((KERBEROS,), 0.0)], SELECTION, Progress())
     assert first == [] and [(v.name, v.errors, v.failure) for v in last] == [(KERBEROS, [], "")]
     assert last[0].stock.tests == last[0].patched.tests == (stock.known(KERBEROS) or outcome()).tests
     for variant in (stock, patched):
         variant.forget([KERBEROS])
     hopeless = Selection((), {"default": 0.0}, {}, {})
-    (_, (verdict,)) = verify(stock, patched, [Batch((KERBEROS,), 0.0)], hopeless, Progress())
+    (_, (verdict,)) = verify(stock, patched, [ClassBatch((KERBEROS,), 0.0)], hopeless, Progress())
     assert verdict.failure == "stock: no end in 0 s" and stock.known(KERBEROS) is None
 
 
@@ -225,7 +225,7 @@ def test_a_class_that_cannot_be_loaded_takes_no_other_with_it(tmp_path: Path) ->
         Variant("patched", find("rackspan"), tests, tmp_path),
     )
     connect = "org.apache.kafka.tools.ConnectPluginPathTest"
-    batch = Batch((KERBEROS, connect, KERBEROS_RULE), 300.0)
+    batch = ClassBatch((KERBEROS, connect, KERBEROS_RULE), 300.0)
     first, ((last,)) = verify(stock, patched, [batch], SELECTION, Progress())
     assert [(v.name, v.both, v.errors, v.failure) for v in first] == [(n, (), [], "") for n in batch.classes[::2]]
     assert all(v.stock.tests and v.stock.count(PASSED) == len(v.stock.tests) for v in first)
@@ -236,7 +236,7 @@ def test_a_class_that_cannot_be_loaded_takes_no_other_with_it(tmp_path: Path) ->
 def test_a_file_that_may_not_be_read_is_closed_to_root_too(tmp_path: Path) -> None:
     variant = Variant("stock", find("stock"), artifacts("test", "junit"), tmp_path)
     name = "org.apache.kafka.common.security.oauthbearer.internals.secured.ConfigurationUtilsTest"
-    run = Run(variant.path, [name], tmp_path / "run")
+    run = JvmRun(variant.path, [name], tmp_path / "run")
     assert run.outcomes(300.0)[name].tests["testFileUnreadable()"] == PASSED
 
 
@@ -247,7 +247,7 @@ def test_what_fails_beside_others_counts_as_it_is_alone(tmp_path: Path) -> None:
         Variant("patched", find("rackspan"), tests, tmp_path),
     )
     # The second one registers a bean under a name that the first one has left in use.
-    together = Batch(("org.apache.kafka.tools.DumpLogSegmentsTest", "org.apache.kafka.tools.JmxToolTest"), 300.0)
+    together = ClassBatch(("org.apache.kafka.tools.DumpLogSegmentsTest", "org.apache.kafka.tools.JmxToolTest"), 300.0)
     spoilt = stock.run(list(together.classes), "both").outcomes(300.0)
     assert spoilt[together.classes[1]].count(FAILED) > 10
     ((first, second),) = verify(stock, patched, [together], SELECTION, Progress())
@@ -262,7 +262,7 @@ def test_no_such_class(home: Path) -> None:
 
 def test_a_class_that_does_not_end_is_cut_off_and_its_jvm_is_gone(tmp_path: Path) -> None:
     variant = Variant("stock", find("stock"), artifacts("test", "junit"), tmp_path)
-    run = Run(variant.path, [KERBEROS], tmp_path / "run")
+    run = JvmRun(variant.path, [KERBEROS], tmp_path / "run")
     found = run.outcomes(0.0)
     assert found[KERBEROS].failure == "no end in 0 s"
     assert not Path(f"/proc/{run._process.pid}").exists() and not (tmp_path / "run" / "work").exists()
@@ -271,7 +271,7 @@ def test_a_class_that_does_not_end_is_cut_off_and_its_jvm_is_gone(tmp_path: Path
 def test_where_a_class_paused_is_reported(tmp_path: Path) -> None:
     variant = Variant("stock", find("stock"), artifacts("test", "junit"), tmp_path)
     slow = "org.apache.kafka.clients.consumer.StickyAssignorTest"
-    run = Run(variant.path, [slow], tmp_path / "run")
+    run = JvmRun(variant.path, [slow], tmp_path / "run")
     until = time.monotonic() + 60
     while " :: STARTED" not in (tmp_path / "run/log").read_text() and time.monotonic() < until:
         time.sleep(0.1)
@@ -287,14 +287,14 @@ def test_known_outcomes_are_not_run_again(tmp_path: Path) -> None:
     assert stock.digest != patched.digest
     stock.keep("x.NoSuchClass", outcome(a=PASSED))
     patched.keep("x.NoSuchClass", outcome(a=FAILED))
-    wanted = [Batch(("x.NoSuchClass",), 60.0)]
+    wanted = [ClassBatch(("x.NoSuchClass",), 60.0)]
     listed = Selection((), {"default": 60.0}, {}, {"x.NoSuchClass.a": "why"})
     ((verdict,),) = verify(stock, patched, wanted, listed, Progress())
     assert verdict.known == ("a",) and not verdict.errors
 
 
 def test_a_jvm_without_a_report_reports_its_last_words(tmp_path: Path) -> None:
-    run = Run([tmp_path], ["x.A"], tmp_path / "run")  # no JUnit on this class path
+    run = JvmRun([tmp_path], ["x.A"], tmp_path / "run")  # no JUnit on this class path
     assert run.outcomes(120.0)["x.A"].failure.startswith("exit code 1 and no report: ")
 
 

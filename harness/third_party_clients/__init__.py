@@ -1,1 +1,1 @@
-"""third-party clients, as programs with one contract (README.md), and which of them this machine can run."""
+"""Third-party clients, as programs with one contract (README.md), and which of them this machine can run."""

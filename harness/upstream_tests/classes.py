@@ -41,7 +41,7 @@ class Selection:
         return max((seconds for pattern, seconds in self.limits.items() if fnmatchcase(name, pattern)), default=None)
 
     def reason_to_skip(self, name: str) -> str | None:
-        """Why a class does not run here; None if it does."""
+        """The reason why a class does not run here; None if it does."""
         return next((why for pattern, why in self.skipped.items() if fnmatchcase(name, pattern)), None)
 
 
@@ -74,7 +74,7 @@ def artifacts(*roles: str) -> list[Artifact]:
 
 @dataclass(frozen=True)
 class ClassFile:
-    """What is read of a class file: its superclass, flags, and the texts of its constant pool."""
+    """Parts of a class file: its superclass, flags, and the texts of its constant pool."""
 
     parent: str
     flags: int
@@ -120,7 +120,7 @@ class JarClasses:
         return sorted(n.replace("/", ".") for n, c in named.items() if not c.flags & (_ABSTRACT | _INTERFACE))
 
     def starts_cluster(self, name: str) -> bool:
-        """Whether a class, or one that it extends, names what starts brokers."""
+        """True if a class, or one that it extends, names what starts brokers."""
         entry = name.replace(".", "/")
         while (found := self._classes.get(entry)) is not None:
             if any(mark in text for text in found.texts for mark in _CLUSTERS):

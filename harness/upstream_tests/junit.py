@@ -45,7 +45,7 @@ class Outcome:
         return sum(state == what for state in self.tests.values())
 
 
-class Run:
+class JvmRun:
     """A JVM that runs some classes, in a folder of its own that is gone afterwards."""
 
     def __init__(self, path: Sequence[Path], classes: Sequence[str], folder: Path) -> None:

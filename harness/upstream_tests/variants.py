@@ -12,7 +12,7 @@ from pathlib import Path
 from harness.common.atomic_files import write_aside
 from harness.distribution.locate import Distribution
 from harness.upstream_tests.classes import Artifact
-from harness.upstream_tests.junit import Outcome, Run
+from harness.upstream_tests.junit import JvmRun, Outcome
 
 
 class Variant:
@@ -61,9 +61,9 @@ class Variant:
         for name in names:
             self._file(name).unlink(missing_ok=True)
 
-    def run(self, classes: list[str], label: str) -> Run:
+    def run(self, classes: list[str], label: str) -> JvmRun:
         """Starts a JVM for some classes."""
-        return Run(self.path, classes, self._store / "jvm" / f"{self.name}-{label}")
+        return JvmRun(self.path, classes, self._store / "jvm" / f"{self.name}-{label}")
 
     def _file(self, name: str) -> Path:
         return self._store / self.digest / f"{name}.json"

@@ -61,7 +61,7 @@ def evaluate(
 ) -> Verdict:
     """Compares the outcomes of one class; `again` is a second attempt on the patched variant.
 
-    A test is broken when it passes on stock and is not observed to pass on patched. `differs`: `class.test` to reason.
+    A test is broken when it passes on stock and does not pass on patched. `differs`: `class.test` to reason.
     """
     if stock.failure or patched.failure:
         return Verdict(name, stock, patched)

@@ -11,7 +11,7 @@ from itertools import count
 from harness.common.progress import Progress
 from harness.common.task_group import TaskGroup
 from harness.upstream_tests.classes import JarClasses, Selection
-from harness.upstream_tests.junit import FAILED, Outcome, Run
+from harness.upstream_tests.junit import FAILED, JvmRun, Outcome
 from harness.upstream_tests.variants import Variant
 from harness.upstream_tests.verdict import Verdict, evaluate
 
@@ -19,23 +19,28 @@ _BATCH = 30
 
 
 @dataclass(frozen=True)
-class Batch:
+class ClassBatch:
     """Classes that share a JVM, and the seconds that they may take in all."""
 
     classes: tuple[str, ...]
     seconds: float
 
 
-def batches(names: Sequence[str], jars: JarClasses, selection: Selection) -> list[Batch]:
+def batches(names: Sequence[str], jars: JarClasses, selection: Selection) -> list[ClassBatch]:
     """Quick unit classes together, slow classes and those that start clusters one a JVM."""
     alone = [n for n in names if jars.starts_cluster(n) or selection.own_limit(n)]
     rest = [n for n in names if n not in set(alone)]
     groups = [tuple(rest[i : i + _BATCH]) for i in range(0, len(rest), _BATCH)]
-    return [Batch(g, max(selection.limit(n) for n in g) + 20 * len(g)) for g in [*groups, *((n,) for n in alone)]]
+    return [ClassBatch(g, max(selection.limit(n) for n in g) + 20 * len(g)) for g in [*groups, *((n,) for n in alone)]]
 
 
 def verify(
-    stock: Variant, patched: Variant, wanted: Sequence[Batch], selection: Selection, progress: Progress, jobs: int = 1
+    stock: Variant,
+    patched: Variant,
+    wanted: Sequence[ClassBatch],
+    selection: Selection,
+    progress: Progress,
+    jobs: int = 1,
 ) -> Generator[list[Verdict]]:
     """Runs what is not known yet, `jobs` batches at a time, and yields the verdicts of each batch as it is done; last
     those of classes that did not go well and had a second attempt, with nothing beside it.
@@ -60,10 +65,10 @@ class _Work:
     def __init__(self, stock: Variant, patched: Variant, selection: Selection, progress: Progress) -> None:
         self._stock, self._patched = stock, patched
         self._selection, self._progress = selection, progress
-        self.running = TaskGroup(Run.end)
+        self.running = TaskGroup(JvmRun.end)
         self._numbers = count(1)
 
-    def evaluate(self, batch: Batch, number: str) -> list[Verdict]:
+    def evaluate(self, batch: ClassBatch, number: str) -> list[Verdict]:
         """Verdicts of the batch's classes."""
         what = batch.classes[0] if len(batch.classes) == 1 else f"{len(batch.classes)} classes"
         variants = (self._stock, self._patched)
@@ -121,7 +126,7 @@ class _Work:
         return found
 
     @contextlib.contextmanager
-    def _started(self, variant: Variant, names: list[str]) -> Iterator[Run]:
+    def _started(self, variant: Variant, names: list[str]) -> Iterator[JvmRun]:
         with self.running.member(lambda: variant.run(names, str(next(self._numbers)))) as run:
             try:
                 yield run
