@@ -41,7 +41,7 @@ def gradle(tasks: Sequence[str], label: str, progress: Progress, base: str = "")
             raise RackspanError(
                 f"gradle {' '.join(tasks)} failed",
                 observed="\n".join(done.reported[-40:]),
-                do="heal_cut what it names and run it again",
+                do="correct what it names and run it again",
             )
     return done.printed
 
