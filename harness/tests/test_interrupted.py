@@ -65,7 +65,7 @@ def test_a_soak_in_the_background_ends_cleanly(home: Path, tmp_path: Path, numbe
 
 
 def test_a_terminated_session_of_tests_ends_its_clusters(tmp_path: Path) -> None:
-    one = "harness/tests/test_kafka_cluster.py::test_kept_data_is_there_after_the_next_up"
+    one = "harness/tests/test_kafka_cluster.py::test_the_next_up_uses_kept_data"
     options = ["-q", "-p", "no:cacheprovider", f"--basetemp={tmp_path / 'base'}"]
     session = subprocess.Popen(
         [sys.executable, "-m", "pytest", *options, one], cwd=project_root(), stdout=subprocess.PIPE, text=True
