@@ -95,8 +95,13 @@ def all_stages(folder: Path, full: bool) -> list[ListedStage]:
     if importlib.util.find_spec(EMPTY_MACHINE):
         place = reports / "empty-machine"
         command = (sys.executable, "-m", EMPTY_MACHINE, "--results", str(place))
-        long_only.append(ListedStage("empty machine", ("rackspan", "requirements.lock"), lambda: command, place))
-    return [*made, *(replace(item, limit=CAMPAIGN, only_full="all", default=False) for item in long_only)]
+        long_only.append(
+            ListedStage("empty machine", ("rackspan", "requirements.lock"), lambda: command, place, 2 * CAMPAIGN)
+        )
+    return [
+        *made,
+        *(replace(item, limit=max(item.limit, CAMPAIGN), only_full="all", default=False) for item in long_only),
+    ]
 
 
 def select(listed: Sequence[ListedStage], names: Collection[str], full: bool) -> list[ListedStage]:
