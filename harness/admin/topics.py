@@ -95,7 +95,7 @@ class Topics:
         return found
 
     def high_watermark(self, topic: str, partition: int = 0) -> int:
-        """What consumers can read up to. Raises KafkaException."""
+        """The offset up to which consumers can read. Raises KafkaException."""
         where = TopicPartition(topic, partition)
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         client = self._client()

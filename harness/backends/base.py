@@ -97,6 +97,8 @@ def end_processes(marker: Path, backend: Backend) -> None:
         for host, process in left:
             host.signal(process, SIGKILL)
         empty = 0 if left else empty + 1
-        return empty == 2 or Pending(f"processes {', '.join(str(p.pid) for _, p in left) or 'not seen twice in a row'}")
+        return empty == 2 or Pending(
+            f"processes {', '.join(str(p.pid) for _, p in left) or 'gone once, looked for again'}"
+        )
 
     wait_for(f"the processes of {marker.name} to end", gone, 30, every=0.05, do="see why they do not end in `ps`")

@@ -57,7 +57,7 @@ def power_cut(
 def rack_power_cut(
     cluster: KafkaCluster, rack: str, *, tail: Tail = "none", events: Events | None = None
 ) -> AbstractContextManager[list[str]]:
-    """The same for a rack."""
+    """Cuts the power of all nodes of a rack."""
     return power_cut(cluster, f"rack:{rack}", tail=tail, events=events, name=f"rack_power_cut {rack}")
 
 

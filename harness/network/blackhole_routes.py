@@ -1,4 +1,4 @@
-"""Cuts for backends where nobody stands between the hosts: each host sends nowhere what must not arrive.
+"""Cuts for backends without a router between the hosts: each host drops what must not arrive before it leaves.
 
 A routing table of our own leads these addresses to the host's own loopback, where the kernel drops them without a word:
 connections stay open and nothing arrives, as with a cut cable. It takes iproute2 and the right to change routes.
