@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import socket
@@ -13,6 +14,8 @@ from pathlib import Path
 from harness.common.errors import RackspanError, environment_error
 
 BLOCKS = range(77, 127)
+RESERVING_PORT = 7719
+_reserved: dict[int, socket.socket] = {}  # what this process holds while the nodes of a block do not listen yet
 
 
 def project_root() -> Path:
@@ -33,7 +36,7 @@ def clusters_folder() -> Path:
 
 @contextlib.contextmanager
 def locked(path: Path, *, busy: str) -> Iterator[None]:
-    """Holds an exclusive lock, at most as long as this process trials. Raises RackspanError if it is taken."""
+    """Holds an exclusive lock, at most as long as this process runs. Raises RackspanError if it is taken."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+") as f:
         try:
@@ -59,11 +62,12 @@ def locked_wait(path: Path) -> Iterator[None]:
 
 
 def claim_block(owner: Path, endpoints: Mapping[int, Iterable[tuple[str, int]]] | None = None) -> int:
-    """The lowest block 127.N that no other cluster of this user owns, recorded for `owner` until release_block.
+    """The lowest block 127.N that no other cluster owns, recorded for `owner` until release_block.
 
     `endpoints` maps a block to the (address, port) pairs that will be listened on: a block where one is taken is passed
-    over. Claims are kept per user, not per state home, so that clusters of two checkouts do not meet. Raises
-    RackspanError.
+    over. Claims are recorded per user, not per state home, so that clusters of two checkouts do not meet. While nothing
+    listens yet, a bound address keeps off those who cannot read the record: other users, and other roots in the same
+    network. Raises RackspanError.
     """
     folder = _claims()
     folder.mkdir(parents=True, exist_ok=True)
@@ -72,7 +76,7 @@ def claim_block(owner: Path, endpoints: Mapping[int, Iterable[tuple[str, int]]] 
             claim = folder / str(block)
             if claim.exists() and Path(claim.read_text()).exists():
                 continue
-            if all(_free(*endpoint) for endpoint in (endpoints or {}).get(block, ())):
+            if _reserve(block, (endpoints or {}).get(block, ())):
                 claim.write_text(str(owner))
                 return block
     raise environment_error(
@@ -94,6 +98,8 @@ def release_block(owner: Path, block: int) -> None:
     with contextlib.suppress(FileNotFoundError):
         if claim.read_text() == str(owner):
             claim.unlink()
+            if block in _reserved:
+                _reserved.pop(block).close()
 
 
 def _claims() -> Path:
@@ -108,6 +114,25 @@ def _user() -> int:
         if inside <= me < inside + count:
             return outside + me - inside
     return me
+
+
+def _reserve(block: int, endpoints: Iterable[tuple[str, int]]) -> bool:
+    """Binds the address that reserves a block, until it is released or this process ends; False if it is not free."""
+    if block in _reserved:  # for an owner that is gone
+        _reserved.pop(block).close()
+    mark = socket.socket()
+    try:
+        mark.bind((f"127.{block}.255.254", RESERVING_PORT))
+    except OSError as e:
+        mark.close()
+        if e.errno == errno.EADDRINUSE:
+            return False
+        return all(_free(*endpoint) for endpoint in endpoints)  # a network without loopback addresses has no one else
+    if not all(_free(*endpoint) for endpoint in endpoints):
+        mark.close()
+        return False
+    _reserved[block] = mark
+    return True
 
 
 def _free(address: str, port: int) -> bool:
