@@ -49,8 +49,9 @@ class Steps:
         try:
             yield log
         except BaseException as e:
-            case.result = [Failure(str(e) or type(e).__name__)]
-            print(f"{name}: failed: {e}\n  complete log: {log}", flush=True)
+            reason = str(e) or type(e).__name__
+            case.result = [Failure(reason)]
+            print(f"{name}: failed: {reason}\n  complete log: {log}", flush=True)
             raise
         finally:
             case.time = time.monotonic() - begin
