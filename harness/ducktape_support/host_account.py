@@ -52,7 +52,7 @@ class HostAccount(LinuxRemoteAccount):  # type: ignore[misc]  # ducktape has no 
     def ssh_output(
         self, cmd: str, allow_fail: bool = False, combine_stderr: bool = True, timeout_sec: float | None = None
     ) -> bytes:
-        """What a command printed. Raises RemoteCommandError."""
+        """The output of a command. Raises RemoteCommandError."""
         script = f"{{ {cmd}\n}} 2>&1" if combine_stderr else cmd
         return self._run(script, allow_fail, timeout_sec).encode()
 
@@ -114,19 +114,19 @@ class HostAccount(LinuxRemoteAccount):  # type: ignore[misc]  # ducktape has no 
         self.ssh(f"mkdir -m {mode:o} -- {shlex.quote(self._path(path))}")
 
     def isdir(self, path: str) -> bool:
-        """Whether there is a folder."""
+        """True if there is a folder."""
         return self._test("-d", path)
 
     def isfile(self, path: str) -> bool:
-        """Whether there is a file."""
+        """True if there is a file."""
         return self._test("-f", path)
 
     def islink(self, path: str) -> bool:
-        """Whether there is a symbolic link."""
+        """True if there is a symbolic link."""
         return self._test("-L", path)
 
     def exists(self, path: str) -> bool:
-        """Whether there is anything of that name."""
+        """True if there is anything of that name."""
         return self._test("-e", path) or self._test("-L", path)
 
     @property

@@ -197,7 +197,7 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
         return done.out
 
     def try_tool(self, script: str, *args: str, seconds: float = 60.0, typed: str = "") -> Output:
-        """What one of Kafka's own tools left behind, whatever its exit code; `typed` is its standard input."""
+        """The result of one of Kafka's own tools, whatever its exit code; `typed` is its standard input."""
         node = self.running()[0]
         command = [node.distribution.script(script), "--bootstrap-server", self.bootstrap, *args]
         run = f"printf %s {shlex.quote(typed)} | {shlex.join(command)}"

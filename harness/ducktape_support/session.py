@@ -140,7 +140,7 @@ def read_report(report: Path) -> list[Outcome]:
 
 
 def failures(outcomes: Iterable[Outcome]) -> list[str]:
-    """What went wrong: tests that failed, and those that passed at the second attempt only."""
+    """Failures as lines: tests that failed, and those that passed at the second attempt only."""
     text: list[str] = []
     for o in outcomes:
         if o.status in ("FAIL", "FLAKY"):
@@ -245,8 +245,8 @@ def path_in_project(path: str | Path) -> str:
 
 
 def _rights(globals_: Mapping[str, Any]) -> tuple[list[str], str]:
-    """What ducktape is started with, so that it may make networks: once it has threads it is too late; and why there
-    are none, "" if there are.
+    """The command that ducktape is started with, so that it may make networks: once it has threads it is too late; and
+    why there are none, "" if there are.
     """
     name = globals_.get("backend", "local")
     if name not in BACKENDS:

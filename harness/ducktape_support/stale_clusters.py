@@ -1,4 +1,4 @@
-"""What killed sessions of system tests leave behind."""
+"""Leftovers of killed sessions of system tests."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ HOURS = 2.0
 
 
 class Steps:
-    """What was run, with its time and result, as JUnit's test cases."""
+    """The commands that were run, with time and result, as JUnit's test cases."""
 
     def __init__(self, results: Path) -> None:
         self.results = results

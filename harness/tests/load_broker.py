@@ -25,7 +25,7 @@ _HEAP = ("-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 @dataclass
 class Broker:
-    """A running broker; pause and resume freeze the process and let it continue."""
+    """A running broker; pause and resume stop the process and let it continue."""
 
     process: subprocess.Popen[bytes]
     bootstrap: str

@@ -352,7 +352,7 @@ def test_an_acks_value_that_the_client_does_not_know_is_refused_by_it(broker: Br
         assert f"ConfigException: Invalid value {acks} for configuration acks: String must be one of: all" in text
 
 
-def test_a_copy_is_exact_and_goes_on_where_it_ended(broker: Broker, tmp_path: Path) -> None:
+def test_a_copy_is_exact_and_continues_where_it_ended(broker: Broker, tmp_path: Path) -> None:
     source, target = broker.topic("source"), broker.topic("target", partitions=2)
     job = Copy("job", broker.bootstrap, source, target)
 
