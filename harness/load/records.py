@@ -79,6 +79,11 @@ def read_reads(path: Path) -> pa.Table:
     return _table("reads", columns)
 
 
+def read_due(path: Path) -> np.ndarray:
+    """When the records of one read-back file were due at their producers, in nanoseconds since the epoch."""
+    return _reads(path)[1]["due"]
+
+
 def read_polls(path: Path, consumer: str) -> pa.Table:
     """Polls rows of what a client consumed itself; a last entry cut short is skipped."""
     topic, entries, shift = _reads(path)

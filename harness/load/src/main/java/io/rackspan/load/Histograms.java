@@ -29,12 +29,12 @@ final class Histograms implements Recording {
     static final String MAGIC = "RKHISTO1";
     private static final int DIGITS = 3;
     private static final int KEPT = 2;
-    // Edges lie a little ahead, so that nothing is sent beyond one before every thread knows of it.
-    private static final long AHEAD_NS = 5_000_000;
 
     private final BufferedWriter out;
     private final long capacity;
     private final Deque<Window> windows = new ArrayDeque<>();
+    // Held while an edge is set and while a record is sent: whoever sends beyond an edge knows of it.
+    private final Object edge = new Object();
     private volatile Window current;
     private volatile Window previous;
 
@@ -48,10 +48,12 @@ final class Histograms implements Recording {
     /** Begins the window of that name for records that are due from now on. */
     synchronized void begin(String name) throws IOException {
         Window window = new Window(name);
-        window.beginNs = System.nanoTime() + AHEAD_NS;
-        end(window.beginNs);
-        previous = current;
-        current = window;
+        synchronized (edge) {
+            window.beginNs = now();
+            close(window.beginNs);
+            previous = current;
+            current = window;
+        }
         windows.add(window);
         // A record without an answer two windows later is written as unanswered, so that memory stays bounded.
         while (windows.size() > KEPT) {
@@ -62,20 +64,35 @@ final class Histograms implements Recording {
 
     /** Ends the window for records that are due from now on. Returns its figures so far. */
     synchronized Map<String, Object> end() {
-        return end(System.nanoTime() + AHEAD_NS);
-    }
-
-    private Map<String, Object> end(long endNs) {
         Map<String, Object> line = new LinkedHashMap<>();
-        Window window = current;
-        if (window != null && window.endNs == Long.MAX_VALUE) {
-            window.endNs = endNs;
+        Window window;
+        synchronized (edge) {
+            window = close(now());
+        }
+        if (window != null) {
             line.put("window", window.name);
-            line.put("seconds", (endNs - window.beginNs) / 1e9);
+            line.put("begin_mono_ns", window.beginNs);
+            line.put("end_mono_ns", window.endNs);
+            line.put("seconds", (window.endNs - window.beginNs) / 1e9);
             line.put("p99_us", percentile(window.latency.get(ErrorNames.OK)));
             line.put("lag_p99_us", percentile(window.lag));
         }
         return line;
+    }
+
+    /** The window that was open until now; null if there is none. */
+    private Window close(long endNs) {
+        Window window = current;
+        if (window == null || window.endNs != Long.MAX_VALUE) {
+            return null;
+        }
+        window.endNs = endNs;
+        return window;
+    }
+
+    /** Behind everything that has been sent, as no record is sent before it is due. */
+    private static long now() {
+        return System.nanoTime() + 1;
     }
 
     private static Long percentile(Histogram histogram) {
@@ -89,7 +106,10 @@ final class Histograms implements Recording {
 
     @Override
     public Answer sent(long seq, long dueNs, long sentNs) {
-        Window window = at(dueNs);
+        Window window;
+        synchronized (edge) {
+            window = at(dueNs);
+        }
         if (window != null) {
             window.sent.increment();
             window.lag.recordValue(us(sentNs - dueNs));
