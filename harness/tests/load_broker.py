@@ -12,12 +12,12 @@ from pathlib import Path
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from harness.common.paths import claim_block, release_block
 from harness.common.wait import wait_for
 
 ROOT = Path(__file__).parents[2]
 LIBS = ROOT / "build/dist/stock-kafka_2.13-4.3.1/libs"
 JAR = ROOT / "build/load/rackspan-load.jar"
-HOST = "127.77.200.1"
 MISSING = not (LIBS.is_dir() and JAR.is_file())
 _CLUSTER_ID = "rackspanLoadTests00000"
 _HEAP = ("-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
@@ -50,9 +50,11 @@ class Broker:
 def stock_broker(folder: Path) -> Iterator[Broker]:
     """Formats, starts, and at the end kills one broker that is its own controller."""
     properties = folder / "server.properties"
+    block = claim_block(folder)
+    host = f"127.{block}.255.1"
     properties.write_text(
-        f"process.roles=broker,controller\nnode.id=1\ncontroller.quorum.voters=1@{HOST}:9093\n"
-        f"listeners=PLAINTEXT://{HOST}:9092,CONTROLLER://{HOST}:9093\ncontroller.listener.names=CONTROLLER\n"
+        f"process.roles=broker,controller\nnode.id=1\ncontroller.quorum.voters=1@{host}:9093\n"
+        f"listeners=PLAINTEXT://{host}:9092,CONTROLLER://{host}:9093\ncontroller.listener.names=CONTROLLER\n"
         f"log.dirs={folder}/data\noffsets.topic.replication.factor=1\n"
         "transaction.state.log.replication.factor=1\ntransaction.state.log.min.isr=1\nlog.cleaner.dedupe.buffer.size=8388608\n"
     )
@@ -62,9 +64,10 @@ def stock_broker(folder: Path) -> Iterator[Broker]:
     with (folder / "broker.log").open("wb") as log:
         process = subprocess.Popen([*java, "kafka.Kafka", str(properties)], stdout=log, stderr=log, cwd=folder)
     try:
-        admin = AdminClient({"bootstrap.servers": f"{HOST}:9092", "log_level": 0})
+        admin = AdminClient({"bootstrap.servers": f"{host}:9092", "log_level": 0})
         wait_for("one stock broker to answer", lambda: bool(admin.list_topics(timeout=2).brokers), 60)
-        yield Broker(process, f"{HOST}:9092", admin)
+        yield Broker(process, f"{host}:9092", admin)
     finally:
         process.kill()
         process.wait()
+        release_block(folder, block)

@@ -13,7 +13,7 @@ import pytest
 
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.errors import Exit
-from harness.common.paths import clusters_folder, project_root
+from harness.common.paths import claim_block, clusters_folder, project_root, release_block
 from harness.common.wait import Pending, wait_for
 from harness.distribution.locate import find
 from harness.spec.cluster_spec import parse
@@ -121,7 +121,9 @@ def test_the_stock_check_knows_every_setting_of_the_patches() -> None:
 def test_a_server_is_formatted_started_and_stopped(tmp_path: Path) -> None:
     home = find("rackspan").home
     config = tmp_path / "server.properties"
-    text = (home / "config" / "server.properties").read_text().replace("127.0.0.1", "127.77.240.1")
+    block = claim_block(tmp_path)
+    address = f"127.{block}.255.1"
+    text = (home / "config" / "server.properties").read_text().replace("127.0.0.1", address)
     config.write_text(text.replace("log.dirs=data", f"log.dirs={tmp_path}/data"))
     identity = script("kafka-storage", "random-uuid").stdout.strip()
     # An id may start with a dash, which only this form takes.
@@ -129,7 +131,7 @@ def test_a_server_is_formatted_started_and_stopped(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr + done.stdout
     started = script("kafka-server-start", "-daemon", str(config), LOG_DIR=str(tmp_path / "logs"))
     assert started.returncode == 0, started.stderr
-    where = ("--bootstrap-server", "127.77.240.1:9092")
+    where = ("--bootstrap-server", f"{address}:9092")
     try:
         wait_for("the server", lambda: script("kafka-topics", *where, "--list").returncode == 0 or Pending("no"), 60)
     finally:
@@ -137,6 +139,7 @@ def test_a_server_is_formatted_started_and_stopped(tmp_path: Path) -> None:
     assert stopped.stdout == "asked 1 server(s) to stop\n"
     wait_for("the server's end", lambda: script("kafka-server-stop", str(config)).returncode == 1 or Pending("on"), 30)
     gone = script("kafka-server-stop", str(config))
+    release_block(tmp_path, block)
     assert gone.stderr == f"no server of this distribution is running with {config}\n"
     assert (tmp_path / "logs" / "server.log").stat().st_size > 0
 
