@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
 from pathlib import Path
 
+from spark_analysis.atomic_files import write_aside
 from spark_analysis.checker.cli import write_check
-from spark_analysis.durability import lost
 from spark_analysis.errors import FAILED, OK, AnalysisError
 from spark_analysis.input.cache import Cache
+from spark_analysis.lost_records import lost
 from spark_analysis.pipeline import analyse, plain, write_tables
 from spark_analysis.report import gate_file, gates
 from spark_analysis.report.document import build
@@ -95,18 +95,12 @@ def write_report(paths: list[Path], out: Path, master: str | None = None, cache:
     out.mkdir(parents=True, exist_ok=True)
     number = write_tables(done.entries, out / "tables")
     report(f"{number} tables; computed {len(done.work['computed'])} runs, knew {len(done.work['reused'])}")
-    _write_aside(out / "report.json", json.dumps(document, indent=1) + "\n")
+    write_aside(out / "report.json", json.dumps(document, indent=1) + "\n")
     report("drawing")
     (out / "pictures").mkdir(exist_ok=True)
     for name, svg in pictures(document).items():
-        _write_aside(out / "pictures" / name, svg)
-    _write_aside(out / "report.md", summary(document))
-    _write_aside(out / "report.html", page(document))
+        write_aside(out / "pictures" / name, svg)
+    write_aside(out / "report.md", summary(document))
+    write_aside(out / "report.html", page(document))
     report("done")
     return out / "report.html"
-
-
-def _write_aside(path: Path, text: str) -> None:
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    aside.write_text(text, encoding="utf-8")
-    aside.replace(path)

@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 from spark_analysis.benchmarks.histories import NODES, write_history
+from spark_analysis.report import markdown_table
 
 COLUMNS = ("records", "rows read", "Parquet", "time", "a million rows", "highest memory", "found")
 
@@ -28,8 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--scratch", type=Path, help="folder for the made histories and for what Spark spills")
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args(arguments)
-    for cells in (COLUMNS, ["---"] * len(COLUMNS)):
-        print(f"| {' | '.join(cells)} |", flush=True)
+    print(markdown_table.head(COLUMNS), flush=True)
     right = True
     for text in chosen.records:
         with tempfile.TemporaryDirectory(dir=chosen.scratch) as scratch:
@@ -60,7 +60,7 @@ def one(scratch: Path, records: int, memory: str, seed: int) -> bool:
     rows = records * (2 + len(NODES))
     size, each = f"{disk / 2**30:.2f} GiB", f"{seconds / rows * 1e6:.2f} s"
     cells = (f"{records:,}", f"{rows:,}", size, f"{seconds:.0f} s", each, f"{highest:.1f} GiB", str(verdict["counts"]))
-    print(f"| {' | '.join(cells)} |", flush=True)
+    print(markdown_table.row(cells), flush=True)
     return bool(verdict["counts"] == planted)
 
 

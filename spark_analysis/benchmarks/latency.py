@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from spark_analysis.input import schemas
 from spark_analysis.input.folders import read_folder
+from spark_analysis.report import markdown_table
 from spark_analysis.report.document import part_of
 from spark_analysis.session import session
 from spark_analysis.statistics import histograms
@@ -149,7 +150,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--master", default="local[2]")
     options = parser.parse_args(argv)
     base = Path(tempfile.mkdtemp(prefix="latency-", dir=options.dir))
-    print("| records | kept as | seconds | ns a record | peak MB | p99 ratio found |\n|---|---|---|---|---|---|")
+    print(markdown_table.head(("records", "kept as", "seconds", "ns a record", "peak MB", "p99 ratio found")))
     try:
         for records in (int(r) for r in options.records):
             folder = read_folder(make(base / f"made-{records}", records, counted=options.counts))
@@ -163,8 +164,8 @@ def main(argv: list[str] | None = None) -> int:
             ratio = next((r for r in part["bench"]["ratios"] if r["per_thousand"] == 990), None)
             found = "not carried" if ratio is None else f"{ratio['estimate']:.3f}"
             kept = "counts" if options.counts else "records"
-            cost = f"{took:.1f} | {took / records * 1e9:,.0f} | {peak_mb(pid):,.0f}"
-            print(f"| {records:,} | {kept} | {cost} | {found} |", flush=True)
+            cost = (f"{took:.1f}", f"{took / records * 1e9:,.0f}", f"{peak_mb(pid):,.0f}")
+            print(markdown_table.row((f"{records:,}", kept, *cost, found)), flush=True)
             shutil.rmtree(folder.path)
     finally:
         shutil.rmtree(base, ignore_errors=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from spark_analysis.atomic_files import write_aside
 from spark_analysis.checker.check import ANOMALIES, UNKNOWN, Verdict, check
 from spark_analysis.checker.history import read_history, require_replicas
 from spark_analysis.checker.page import page, text
@@ -35,15 +35,9 @@ def write_check(paths: Iterable[Path], out: Path, *, min_racks: int | None = Non
         verdicts.append(verdict)
         print(f"[{time.monotonic() - started:5.1f} s] {text(verdict)}", file=sys.stderr, flush=True)
         complete = json.dumps({"runs": [v.plain() for v in verdicts]}, indent=1, default=str)
-        _write_aside(out / "check.json", complete + "\n")
-        _write_aside(out / "check.html", page(verdicts))
+        write_aside(out / "check.json", complete + "\n")
+        write_aside(out / "check.html", page(verdicts))
         brief = {key: value for key, value in verdict.plain().items() if key != "anomalies"}
         print(json.dumps(brief), flush=True)
     states = {v.state for v in verdicts}
     return next((EXIT[state] for state in (ANOMALIES, UNKNOWN) if state in states), EXIT["ok"])
-
-
-def _write_aside(path: Path, content: str) -> None:
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    aside.write_text(content, encoding="utf-8")
-    aside.replace(path)

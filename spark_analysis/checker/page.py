@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from spark_analysis.checker.anomalies import KINDS
 from spark_analysis.checker.check import Verdict
+from spark_analysis.html_templates import rendered
+
+_TEMPLATE = Path(__file__).parent / "templates" / "check.html.j2"
 
 
 def text(verdict: Verdict) -> str:
@@ -30,12 +32,7 @@ def text(verdict: Verdict) -> str:
 
 def page(verdicts: list[Verdict]) -> str:
     """One HTML page of all runs, with nothing from outside."""
-    env = Environment(
-        loader=PackageLoader("spark_analysis.checker"), undefined=StrictUndefined, autoescape=True, trim_blocks=True
-    )
-    env.filters["at"] = at
-    env.filters["place"] = place
-    return env.get_template("check.html.j2").render(verdicts=verdicts, kinds=KINDS)
+    return rendered(_TEMPLATE, {"at": at, "place": place}, verdicts=verdicts, kinds=KINDS)
 
 
 def at(t_ns: int | None) -> str:

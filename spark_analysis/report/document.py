@@ -20,7 +20,7 @@ from spark_analysis.report import outage, times, words
 from spark_analysis.report.benchmark import page_section
 from spark_analysis.report.benchmark.headline import headline
 from spark_analysis.report.benchmark.trials import over_trials
-from spark_analysis.report.outage import rows
+from spark_analysis.report.section import rows
 from spark_analysis.statistics import histograms
 from spark_analysis.transforms.clock import odd_times
 

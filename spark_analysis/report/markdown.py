@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from spark_analysis.report import words
+from spark_analysis.report.markdown_table import table
 
 _MACHINE = {"cpus": "{} CPUs", "kernel": "Linux {}"}
 
@@ -46,28 +47,28 @@ def _ratios(data: dict[str, Any]) -> str:
     rows = []
     for r in data["ratios"]:
         mode = r["mode"] + (", while the fault lasts" if r["part"] == "fault" else "")
-        numbers = [words.number(r["estimate"]), _span(r), r["rounds"], r["verdict"]]
-        rows.append([mode, words.quantile(r["per_thousand"]), *numbers])
-    return _table(["mode / baseline", "quantile", "ratio", "95 % interval", "rounds", "verdict"], rows) if rows else ""
+        numbers = [words.number(r["estimate"]), words.span(r), r["rounds"], r["verdict"]]
+        rows.append([mode, words.percentile(r["per_thousand"]), *numbers])
+    return table(["mode / baseline", "quantile", "ratio", "95 % interval", "rounds", "verdict"], rows) if rows else ""
 
 
 def _goals(data: dict[str, Any]) -> str:
     if not data["goals"]:
         return ""
     rows = [_goal(row) for row in data["goals"]]
-    return _table(["", "ratio", "theory", "goal", "floor", "measured", "95 % interval", "rounds", "verdict"], rows)
+    return table(["", "ratio", "theory", "goal", "floor", "measured", "95 % interval", "rounds", "verdict"], rows)
 
 
 def _trials(goals: Sequence[dict[str, Any]]) -> str:
     rows = [[*_goal(row), ", ".join(map(words.ratio, sorted(row["by_trial"])))] for row in goals]
     head = ["", "ratio", "theory", "goal", "floor", "measured", "95 % interval", "trials", "verdict", "each life"]
-    return _table(head, rows) if rows else ""
+    return table(head, rows) if rows else ""
 
 
 def _goal(row: dict[str, Any]) -> list[object]:
     limits = [f"{row['sign']}{row[name]}" for name in ("goal", "floor")]
     numbers = [row["theory"], *limits, words.number(row["estimate"])]
-    return [row["id"], row["what"], *numbers, _span(row), row["rounds"], row["verdict"]]
+    return [row["id"], row["what"], *numbers, words.span(row), row["rounds"], row["verdict"]]
 
 
 def _latency(data: dict[str, Any]) -> str:
@@ -78,13 +79,4 @@ def _latency(data: dict[str, Any]) -> str:
             if found:
                 label = mode["label"] + (", while the fault lasts" if part == "fault" else "")
                 rows.append([label, words.count(found[0]["n"]), *(words.milliseconds(p["value_us"]) for p in found)])
-    return _table(["mode", "records", *(words.quantile(q) for q in data["quantiles"])], rows)
-
-
-def _span(row: dict[str, Any]) -> str:
-    return "-" if row["low"] is None else f"{words.number(row['low'])} to {words.number(row['high'])}"
-
-
-def _table(head: Sequence[object], rows: Sequence[Sequence[object]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return table(["mode", "records", *(words.percentile(q) for q in data["quantiles"])], rows)

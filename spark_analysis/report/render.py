@@ -3,41 +3,36 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from spark_analysis.html_templates import rendered
 from spark_analysis.report import charts, words
 from spark_analysis.report.benchmark import benchmark_charts
 
 _TEMPLATES = Path(__file__).parent / "templates"
+_FILTERS: dict[str, Callable[..., Any]] = {
+    "count": words.count,
+    "ms": words.milliseconds,
+    "seconds": words.seconds,
+    "percentile": words.percentile,
+    "ratio": words.ratio,
+    "number": words.number,
+    "chance": words.chance,
+    "span": words.span,
+    "outcome": words.outcome,
+    "pretty": lambda value: json.dumps(value, indent=2, default=str),
+}
 
 
 def page(document: dict[str, Any]) -> str:
     """The HTML text; every number in it is one of the document, or counted from it by words.py."""
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        count=words.count,
-        ms=words.milliseconds,
-        seconds=words.seconds,
-        quantile=words.quantile,
-        ratio=words.ratio,
-        number=words.number,
-        chance=words.chance,
-        span=words.span,
-        outcome=words.outcome,
-        pretty=lambda value: json.dumps(value, indent=2, default=str),
-    )
     pictures = {run["run_id"]: {k: Markup(v) for k, v in _pictures(run).items()} for run in document["runs"]}
-    return environment.get_template("report.html.j2").render(document=document, pictures=pictures, words=words)
+    template = _TEMPLATES / "report.html.j2"
+    return rendered(template, _FILTERS, document=document, pictures=pictures, words=words)
 
 
 def pictures(document: dict[str, Any]) -> dict[str, str]:

@@ -43,7 +43,7 @@ def seconds(value: float | None) -> str:
     return "-" if value is None else f"{value:,.2f} s"
 
 
-def quantile(per_thousand: float) -> str:
+def percentile(per_thousand: float) -> str:
     """500 as p50, 999.9 as p99.99."""
     return f"p{per_thousand / 10:g}"
 
@@ -131,7 +131,7 @@ def bench_findings(data: dict[str, Any]) -> list[str]:
     for r in data["ratios"]:
         if (r["role"], r["part"]) == ("control", "quiet") and r["per_thousand"] in (500, 990) and r["low"] is not None:
             span = f"{number(r['low'])} to {number(r['high'])}"
-            out.append(f"{_label(data, 'baseline')} against itself, {quantile(r['per_thousand'])}: {span} (noise).")
+            out.append(f"{_label(data, 'baseline')} against itself, {percentile(r['per_thousand'])}: {span} (noise).")
     return [sentence for sentence in out if sentence]
 
 

@@ -1,6 +1,7 @@
 """Numbers of records by value, as one aggregation gave them: everything else about latency is arithmetic on them.
 
-A value is a microsecond, or the middle of a bucket of 2**-8 of its size (transforms/bench.py) where there are too many.
+A value is a microsecond, or where there are too many the middle of a bucket of 2**-8 of its size
+(transforms/benchmark.py).
 """
 
 from __future__ import annotations
@@ -12,11 +13,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from spark_analysis.transforms.benchmark import BITS
-from spark_analysis.transforms.latency import MIN_EXCEEDANCES, QUANTILES
-
 Values = NDArray[np.float64]
 VALUE, RECORDS = "value", "records"
+UNANSWERED = "UNANSWERED"  # outcome of a record that had no answer
+# Quantiles are per thousand: 999.9 is p99.99.
+QUANTILES = (500, 900, 990, 999, 999.9)
+# A quantile is printed only when at least so many samples lie beyond it (half-width of about 20 % of the tail).
+MIN_EXCEEDANCES = 100
+# Values in buckets are kept to 1 part in 2**8: the middle of a bucket is within 0.2 % of what it stands for.
+BITS = 8
 
 
 def carried(n: int, per_thousand: float) -> bool:
@@ -49,7 +54,7 @@ def groups(counts: pa.Table, by: Sequence[str]) -> Iterator[tuple[dict[str, Any]
 
 
 def bucketed(counts: pa.Table) -> pa.Table:
-    """The same with values in buckets, as transforms/bench.py makes them."""
+    """The same with values in buckets, as transforms/benchmark.py makes them."""
     values = counts[VALUE].to_numpy().astype(np.float64)
     width = 2.0 ** np.maximum(np.floor(np.log2(np.maximum(values, 1))) - BITS, 0)
     return counts.set_column(

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from spark_analysis.statistics.counts import RECORDS, VALUE
-from spark_analysis.transforms.latency import UNANSWERED
+from spark_analysis.statistics.counts import RECORDS, UNANSWERED, VALUE
 
 TABLE = "histograms"
 _PLACE = ["block", "part"]
@@ -25,7 +24,7 @@ def of(path: Path) -> pa.Table | None:
 
 
 def latencies(table: pa.Table) -> pa.Table:
-    """block, part, outcome, cause, value (µs; null: not acknowledged), records, max_us, as transforms/bench.tallied."""
+    """block, part, outcome, cause, value (µs; null: not acknowledged), records, max_us, as transforms/benchmark.py."""
     rows = _measure(table, "latency")
     acked = pc.equal(rows["result"], "OK")
     outcome = pc.if_else(pc.equal(rows["result"], ""), UNANSWERED, rows["result"])

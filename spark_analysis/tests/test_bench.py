@@ -50,8 +50,8 @@ def test_silence_counts_from_the_begin_to_the_end_of_the_part(spark: SparkSessio
 
 
 def send_lags(inside: DataFrame) -> list[dict[str, Any]]:
-    tallied = benchmark.tallied(inside, exact=True).toArrow()
-    return counts.send_lags(tallied.filter(pc.field("measure") == benchmark.SEND_LAG))
+    counted = benchmark.record_counts(inside, exact=True).toArrow()
+    return counts.send_lags(counted.filter(pc.field("measure") == benchmark.SEND_LAG))
 
 
 def test_send_lag_counts_records_without_an_answer_too(spark: SparkSession) -> None:

@@ -17,7 +17,7 @@ from spark_analysis.input.folders import read_folder
 from spark_analysis.report import document, markdown, render
 from spark_analysis.report.benchmark import page_section
 from spark_analysis.report.benchmark.goals import GOALS, verdict
-from spark_analysis.report.outage import Section
+from spark_analysis.report.section import Section
 from spark_analysis.statistics import histograms
 from spark_analysis.statistics.verdict_words import ACROSS, BEYOND, GOAL_MET
 from spark_analysis.tests.generated import MS

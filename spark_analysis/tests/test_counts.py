@@ -93,7 +93,7 @@ def test_spark_counts_as_numpy_does(spark: SparkSession, tmp_path: Path, exact: 
     pq.write_table(pa.table({**zero, **blank, **columns}).select(schema.names), tmp_path / "acks.parquet")
     acks = spark.read.schema(schema).parquet(str(tmp_path / "acks.parquet")).selectExpr("'r' run", "*")
     inside = latency.in_blocks(acks, windows(spark, window(START, START + 10**15)))
-    found = benchmark.tallied(inside, exact=exact).toArrow()
+    found = benchmark.record_counts(inside, exact=exact).toArrow()
     assert sum(found.filter(pc.field("measure") == benchmark.SEND_LAG)["records"].to_pylist()) == len(values)
     found = found.filter(pc.field("measure") == benchmark.LATENCY)
     by_outcome = found.group_by("outcome").aggregate([("records", "sum")]).to_pylist()

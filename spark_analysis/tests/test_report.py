@@ -244,7 +244,7 @@ def test_numbers_in_the_browser_are_those_of_the_document(
     rows = browser.ask(cells)
     assert [(r[:4], r[6], r[8]) for r in rows] == [
         (
-            [r["mode"], words.quantile(r["per_thousand"]), words.number(r["estimate"]), words.span(r)],
+            [r["mode"], words.percentile(r["per_thousand"]), words.number(r["estimate"]), words.span(r)],
             str(r["rounds"]),
             r["verdict"],
         )

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from spark_analysis.statistics.counts import BITS
 from spark_analysis.transforms.clock import CLOCK_OBSERVED, clock_observed, early, shift
 from spark_analysis.transforms.latency import outcome
 
 BLOCK = ("run", "pair", "block", "mode", "role", "part")
-# Values in buckets are kept to 1 part in 2**8: the middle of a bucket is within 0.2 % of what it stands for.
-BITS = 8
 LATENCY, SEND_LAG = "latency", "send_lag"
 
 
@@ -24,8 +23,8 @@ def bucket(value: Column) -> Column:
     return low + (F.call_function("shiftleft", F.lit(1), bits) - 1) / 2
 
 
-def tallied(inside: DataFrame, *, exact: bool) -> DataFrame:
-    """All that is counted of records, in one pass: measure, block, part, quarter, outcome, cause, value (µs), records,
+def record_counts(inside: DataFrame, *, exact: bool) -> DataFrame:
+    """Counts of records, all in one pass: measure, block, part, quarter, outcome, cause, value (µs), records,
     max_us, and CLOCK_OBSERVED. ``exact`` keeps every microsecond apart, else a bucket is one value.
 
     Measure latency has outcome and cause, the latency from the due time where it was acknowledged, and the longest of

@@ -7,11 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-# Quantiles are per thousand: 999.9 is p99.99.
-QUANTILES = (500, 900, 990, 999, 999.9)
-# A quantile is printed only when at least so many samples lie beyond it (half-width of about 20 % of the tail).
-MIN_EXCEEDANCES = 100
-UNANSWERED = "UNANSWERED"
+from spark_analysis.statistics.counts import MIN_EXCEEDANCES, QUANTILES, UNANSWERED
 
 
 def outcome() -> Column:

@@ -11,8 +11,8 @@ from typing import Any
 
 from spark_analysis.report.benchmark.rounds import BY_ROUND, Rounds
 from spark_analysis.statistics import bootstrap, stats
+from spark_analysis.statistics.counts import QUANTILES
 from spark_analysis.statistics.verdict_words import IMPROVED, NOT_ENOUGH, REGRESSED, WITHIN_NOISE
-from spark_analysis.transforms.latency import QUANTILES
 
 PARTS = ("quiet", "fault")
 PRIMARY = (500, 990)

@@ -36,7 +36,7 @@ def _beside(part: dict[str, Any]) -> list[str]:
     guarantee = _guarantee(data, new, old)
     return [
         f"{part['name']}: {new['label']} answers in {words.number(row['estimate'])} of {old['label']}'s "
-        f"{words.quantile(deepest)}{while_}{guarantee}, {span}."
+        f"{words.percentile(deepest)}{while_}{guarantee}, {span}."
     ]
 
 

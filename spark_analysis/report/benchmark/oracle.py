@@ -9,7 +9,8 @@ from pyspark.sql import functions as F
 
 from spark_analysis.input.ingest import Run
 from spark_analysis.report.benchmark.rounds import Rounds
-from spark_analysis.report.outage import Section, rows
+from spark_analysis.report.section import Section, rows
+from spark_analysis.statistics import counts
 from spark_analysis.transforms import benchmark, latency, oracle
 
 _NEEDS = ("min.insync.replicas", "min.insync.racks")
@@ -77,15 +78,15 @@ def _rounds(
     """Sides are the mode's role and the value."""
     quantiles: dict[Any, Any] = {}
     complete: dict[Any, Any] = {}
-    counts: dict[Any, Any] = {}
+    records: dict[Any, Any] = {}
     for value, found in per_block.items():
         for r in found:
             quantiles.setdefault((r["role"], value), {}).setdefault(r["pair"], {})[r["per_thousand"]] = r["value_us"]
         for r in pooled[value]:
             complete.setdefault((r["role"], value), {})[r["per_thousand"]] = r["value_us"]
         for r in histograms[value]:
-            counts.setdefault((r["role"], value), {}).setdefault(r["pair"], {})[r["value"]] = r["records"]
-    return Rounds(quantiles, complete, counts)
+            records.setdefault((r["role"], value), {}).setdefault(r["pair"], {})[r["value"]] = r["records"]
+    return Rounds(quantiles, complete, records)
 
 
 def _mode(
@@ -110,6 +111,6 @@ def _mode(
                 "after_us": of("after_us", q),
                 "ratio": compared.ratio((role, "from_send_us"), (role, "ideal_us"), q),
             }
-            for q in latency.QUANTILES
+            for q in counts.QUANTILES
         ],
     }

@@ -16,7 +16,7 @@ from spark_analysis.report.benchmark import knee, verdicts
 from spark_analysis.report.benchmark.comparison import compared, noises, shifts
 from spark_analysis.report.benchmark.oracle import against_oracle
 from spark_analysis.report.benchmark.rounds import ModePart, Rounds, per_round
-from spark_analysis.report.outage import Section, rows
+from spark_analysis.report.section import Section, rows
 from spark_analysis.statistics import bootstrap, counts, histograms
 from spark_analysis.statistics.counts import RECORDS, VALUE
 from spark_analysis.transforms import benchmark, end_to_end, latency
@@ -56,7 +56,7 @@ def section(spark: SparkSession, run: Run) -> Section | None:
     known = sorted(finished_blocks(run), key=lambda b: (b["block"], b["begin_ns"]))
     kept = histograms.of(run.folder.path)
     if kept is None:
-        counted, lags = _tallied(run, known, inside, exact=few)
+        counted, lags = _record_counts(run, known, inside, exact=few)
     else:
         counted, lags = histograms.latencies(kept), histograms.send_lag(kept)
     found = _evaluate_blocks(known, counts.send_lags(lags), spec)
@@ -145,11 +145,13 @@ def _end_to_end(
     }
 
 
-def _tallied(run: Run, known: list[dict[str, Any]], inside: DataFrame, *, exact: bool) -> tuple[pa.Table, pa.Table]:
+def _record_counts(
+    run: Run, known: list[dict[str, Any]], inside: DataFrame, *, exact: bool
+) -> tuple[pa.Table, pa.Table]:
     """Counts of latencies, as histograms.latencies gives them, and of send lags with their quarters. Raises
     AnalysisError if the times of records inside of blocks, on which all of it rests, cannot be trusted.
     """
-    table = benchmark.tallied(inside, exact=exact).toArrow()
+    table = benchmark.record_counts(inside, exact=exact).toArrow()
     latencies, lags = (table.filter(pc.field("measure") == name) for name in (benchmark.LATENCY, benchmark.SEND_LAG))
     of = {b["block"]: b["producer"] for b in known}
     producers = pa.table({"block": pa.array(of, pa.int32()), "producer": list(of.values())})

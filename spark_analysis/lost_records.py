@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from spark_analysis.errors import FAILED, OK
 from spark_analysis.input.ingest import Run, read_run
 from spark_analysis.input.kafka_source import read_topic
-from spark_analysis.report.outage import durability
+from spark_analysis.report.durability import durability
 from spark_analysis.session import session
 
 
