@@ -1,4 +1,4 @@
-"""python -m spark_analysis report|check|lost RUN...: progress on stderr, path or verdicts on stdout."""
+"""Reports on runs and checks them: `python -m spark_analysis VERB`; progress on stderr, results on stdout."""
 
 from __future__ import annotations
 
@@ -21,38 +21,41 @@ from spark_analysis.report.render import page, pictures
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs one command; the exit code is 0, 1 (no run could be read), or 2 (usage)."""
+    """Runs one command; the exit code is 0, 1 (no run could be read, a gate missed, a record lost) or 2 (usage)."""
     parser = argparse.ArgumentParser(prog="python -m spark_analysis", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
-    report = verbs.add_parser("report", help="one page, report.json and tables from run folders")
+    report = verbs.add_parser("report", help="write one page, report.json and tables from run folders")
     report.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="run folder")
     report.add_argument("--out", required=True, type=Path, help="folder for report.html, report.json and tables/")
-    report.add_argument("--cache", default=None, type=Path, help="what was computed of runs before; default: OUT/cache")
-    report.add_argument("--master", default=None, help="Spark master; default: what spark-submit chose, else local[*]")
-    evaluate = verbs.add_parser(
-        "check", help="what became of every acknowledged record; exit code 1 if anything is wrong"
-    )
-    evaluate.add_argument(
-        "runs", nargs="*", type=Path, metavar="RUN", help="run folder; without any: one a line on stdin"
-    )
-    evaluate.add_argument("--out", required=True, type=Path, help="folder for check.json and check.html")
-    evaluate.add_argument(
-        "--min-racks", type=int, default=None, help="evaluate by this span, not by what the topics requested"
-    )
-    evaluate.add_argument(
-        "--master", default=None, help="Spark master; default: what spark-submit chose, else local[*]"
-    )
     report.add_argument(
-        "--gate", default=None, type=Path, metavar="FILE", help="YAML of what the report must say; exit code 1 if not"
+        "--cache", default=None, type=Path, help="folder that keeps what was computed for reuse; default: OUT/cache"
+    )
+    report.add_argument("--master", default=None, help="Spark master; default: the one of spark-submit, else local[*]")
+    check = verbs.add_parser(
+        "check",
+        help="check the fate of every acknowledged record; exit code 1: anomalies, 3: something was not read",
+    )
+    check.add_argument("runs", nargs="*", type=Path, metavar="RUN", help="run folder; default: one per line of stdin")
+    check.add_argument("--out", required=True, type=Path, help="folder for check.json and check.html")
+    check.add_argument(
+        "--min-racks", type=int, default=None, help="required racks; default: min.insync.racks of each topic"
+    )
+    check.add_argument("--master", default=None, help="Spark master; default: the one of spark-submit, else local[*]")
+    report.add_argument(
+        "--gate", default=None, type=Path, metavar="FILE", help="YAML file of gates; exit code 1 if one is missed"
     )
     check_gates = verbs.add_parser("gates", help="check a file of gates; exit code 2 if it is not valid")
-    check_gates.add_argument("file", type=Path, metavar="FILE", help="YAML of what a report must say")
-    kept = verbs.add_parser(
-        "lost", help="acknowledged records against what a cluster still has; exit code 1 if any is lost"
+    check_gates.add_argument("file", type=Path, metavar="FILE", help="YAML file of gates")
+    lost_records = verbs.add_parser(
+        "lost", help="compare acknowledged records with those that a cluster has now; exit code 1 if one is lost"
     )
-    kept.add_argument("run", type=Path, metavar="RUN", help="run folder")
-    kept.add_argument("--bootstrap", required=True, metavar="HOST:PORT", help="the cluster that the run wrote to")
-    kept.add_argument("--master", default=None, help="Spark master; default: what spark-submit chose, else local[*]")
+    lost_records.add_argument("run", type=Path, metavar="RUN", help="run folder")
+    lost_records.add_argument(
+        "--bootstrap", required=True, metavar="HOST:PORT", help="address of the cluster that the run wrote to"
+    )
+    lost_records.add_argument(
+        "--master", default=None, help="Spark master; default: the one of spark-submit, else local[*]"
+    )
     options = parser.parse_args(argv)
     try:
         if options.verb == "check":
@@ -77,7 +80,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def write_report(paths: list[Path], out: Path, master: str | None = None, cache: Path | None = None) -> Path:
-    """Writes the report of the runs into ``out`` and returns the page's path; a bad folder is reported and skipped."""
+    """Writes the report of the runs into ``out`` and returns the page's path; a bad folder is named and skipped."""
     started = time.monotonic()
 
     def report(text: str) -> None:
@@ -94,7 +97,7 @@ def write_report(paths: list[Path], out: Path, master: str | None = None, cache:
     document = plain(build([entry.part for entry in done.entries], done.skipped, done.work))
     out.mkdir(parents=True, exist_ok=True)
     number = write_tables(done.entries, out / "tables")
-    report(f"{number} tables; computed {len(done.work['computed'])} runs, knew {len(done.work['reused'])}")
+    report(f"{number} tables; computed {len(done.work['computed'])} runs, reused {len(done.work['reused'])}")
     write_aside(out / "report.json", json.dumps(document, indent=1) + "\n")
     report("drawing")
     (out / "pictures").mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""python -m spark_analysis lost RUN --bootstrap HOST:9092: acknowledged records against what the cluster still has."""
+"""Acknowledged records against those that a cluster has now: `python -m spark_analysis lost RUN --bootstrap HOST`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from spark_analysis.session import session
 
 
 def lost(path: Path, bootstrap: str, master: str | None = None) -> int:
-    """Prints what became of the run's acknowledged records, as JSON; exit code 1 if one is lost."""
+    """Prints the durability of the run's acknowledged records as JSON; returns exit code 1 if one is lost."""
     spark = session(master, sum(f.stat().st_size for f in path.glob("acks/*.parquet")))
     found = durability(spark, from_cluster(spark, read_run(spark, path), bootstrap)).data
     print(json.dumps({"run": str(path), "bootstrap": bootstrap, **found}, default=str))
@@ -27,7 +27,7 @@ def lost(path: Path, bootstrap: str, master: str | None = None) -> int:
 
 
 def from_cluster(spark: SparkSession, run: Run, bootstrap: str) -> Run:
-    """The run with its topics read back now, by Spark, in place of what it had read itself."""
+    """The run with its topics read back now, by Spark, in place of the records that it read back itself."""
     topics = sorted(r["topic"] for r in run.acks.select("topic").distinct().collect())
     frames, notes = [], []
     for topic in topics:
@@ -37,5 +37,5 @@ def from_cluster(spark: SparkSession, run: Run, bootstrap: str) -> Run:
         notes.append({"t_ns": 0, "mono_ns": 0, "kind": "note", "name": "read-back", "state": "point", "data": data})
     others = [e for e in run.events if (e["kind"], e["name"]) != ("note", "read-back")]
     read = reduce(DataFrame.unionByName, frames).withColumn("run", F.lit(run.id))
-    # Read once, not once a question: the cluster may change, and it is requested over the network.
+    # Read once, not once a query: the cluster may change, and every read goes over the network.
     return replace(run, folder=replace(run.folder, events=[*others, *notes]), reads=read.cache())

@@ -1,4 +1,4 @@
-"""From run folders to their parts of the document: what is known is reused, what is new is computed, each by itself."""
+"""Parts of the document from run folders: what the cache holds is reused, what is new is computed, run by run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from spark_analysis.session import session
 
 @dataclass(frozen=True)
 class Done:
-    """Entries in the order requested, what was skipped, and what it took."""
+    """Entries in the order requested, the folders that were skipped, and the work that was done."""
 
     entries: list[Entry]
     skipped: list[AnalysisError]
@@ -30,7 +30,7 @@ class Done:
 
 
 class _Spark:
-    """A session as soon as somebody needs one: starting it takes longer than all else when everything is known."""
+    """A session that starts when it is first used: its start takes longer than all else when nothing is new."""
 
     def __init__(self, master: str | None, input_bytes: int, report: Callable[[str], None]) -> None:
         self._requested, self._report_step = (master, input_bytes), report
@@ -42,7 +42,7 @@ class _Spark:
 
 
 def analyse(paths: Sequence[Path], cache: Cache, master: str | None, report: Callable[[str], None]) -> Done:
-    """Reads, reuses or computes every folder; one that does not fit is reported and skipped."""
+    """Reads, reuses or computes every folder; one that does not fit is named and skipped."""
     folders, skipped = read_folders(paths)
     for error in skipped:
         report(f"skipped: {error}")
@@ -94,7 +94,7 @@ def write_tables(entries: Sequence[Entry], out: Path) -> int:
 
 
 def plain(part: dict[str, Any]) -> dict[str, Any]:
-    """As JSON has it, numbers with nine digits that mean something: nothing is lost below a microsecond."""
+    """The part as JSON holds it, numbers with nine significant digits: nothing is lost down to a microsecond."""
     text = json.dumps(part, default=str)
     found: dict[str, Any] = json.loads(text, parse_float=lambda t: float(f"{float(t):.9g}"))
     return found

@@ -9,7 +9,9 @@ from pyspark.sql import SparkSession
 
 # Below this much Parquet on one machine, compiling code for a query takes longer than running it.
 SMALL_BYTES = 64 << 20
-PARTITION_BYTES = 16 << 20  # of Parquet, several times as much in memory: what a task sorts shall fit into a small heap
+PARTITION_BYTES = (
+    16 << 20
+)  # of Parquet, several times as much in memory: the rows that a task sorts shall fit into a small heap
 _LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -24,7 +26,7 @@ SMALL = {
 
 
 def session(master: str | None = None, input_bytes: int = 0) -> SparkSession:
-    """A session on ``master``, or on what spark-submit chose, or on all cores of this machine."""
+    """A session on ``master``, on the master of spark-submit, or on all cores of this machine."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("spark_analysis")
     submitted = "SPARK_ENV_LOADED" in os.environ and master is None

@@ -1,7 +1,7 @@
-"""python -m spark_analysis.benchmarks.checker --records 1e6 1e7: how long the checker takes, and that it finds all.
+"""python -m spark_analysis.benchmarks.checker --records 1e6 1e7: time and memory of the checker.
 
-Each size runs in a process and a Spark of its own with the memory given. Rows are all that is read: for each record
-one of its producer, one of its consumer and one of each of three replicas. Prints a Markdown table.
+Each size runs in a process and a Spark of its own with the memory given. Rows are those read: for each record one of
+its producer, one of its consumer and one of each of three replicas. Prints a Markdown table.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Returns 1 if a check failed to find exactly what was planted."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--records", nargs="+", default=["1e6"], help="acknowledged records, e.g. 1e6 1e7")
-    parser.add_argument("--memory", default="2g", help="of Spark's process (spark.driver.memory)")
-    parser.add_argument("--scratch", type=Path, help="folder for the made histories and for what Spark spills")
+    parser.add_argument("--memory", default="2g", help="memory of Spark (spark.driver.memory); default: 2g")
+    parser.add_argument(
+        "--scratch", type=Path, help="folder for the histories and for data that Spark spills; default: a temporary one"
+    )
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args(arguments)
     print(markdown_table.head(COLUMNS), flush=True)
@@ -65,7 +67,7 @@ def one(scratch: Path, records: int, memory: str, seed: int) -> bool:
 
 
 def _gigabytes(pid: int) -> float:
-    """What a process and its children have in memory, GiB; 0 for one that has just ended."""
+    """Memory of a process and its children, GiB; 0 for one that has just ended."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()

@@ -23,7 +23,7 @@ _TYPES = {"string": pa.string(), "int32": pa.int32(), "int64": pa.int64(), "doub
 def write_history(folder: Path, records: int, seed: int) -> dict[str, int]:
     """Writes a run folder of `records` acknowledged records in three replicas; returns the anomalies planted in it.
 
-    The producer deals its records to the partitions in turn, so record i is at offset i // PARTITIONS of partition
+    The producer sends its records to the partitions in turn, so record i is at offset i // PARTITIONS of partition
     i % PARTITIONS. One more in a hundred is refused, by another producer. A consumer reads everything.
     """
     records -= records % PARTITIONS
@@ -112,8 +112,8 @@ def _write(folder: Path, table: str, name: str, columns: dict[str, Any]) -> None
         pa.array(c, type_) if isinstance(c := columns[field], np.ndarray) else pa.repeat(pa.scalar(c, type_), rows)
         for field, type_ in fields
     ]
-    complete = pa.Table.from_arrays(arrays, names=[field for field, _ in fields])
-    pq.write_table(complete, folder / table / f"{name}.parquet", compression="zstd")
+    content = pa.Table.from_arrays(arrays, names=[field for field, _ in fields])
+    pq.write_table(content, folder / table / f"{name}.parquet", compression="zstd")
 
 
 def _notes(folder: Path, records: int, seed: int) -> None:

@@ -1,8 +1,8 @@
-"""How the analysis of latencies grows: python -m spark_analysis.benchmarks.latency --records 1e6 2e7 1e8.
+"""Time and memory of the analysis by records: python -m spark_analysis.benchmarks.latency --records 1e6 2e7 1e8.
 
 For each number of records a run folder of a benchmark is made (ten rounds of two modes, latencies of a lognormal body
-with a heavy tail), and the time from a session that is there to all quantiles, intervals and verdicts is taken, the
-way `report` does it. `--counts` makes histogram rows in place of records, as long campaigns keep them.
+with a heavy tail). Measured is the time from a started session to all quantiles, intervals and verdicts, computed as
+`report` does. `--counts` makes histogram rows in place of records, as long campaigns keep them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MODES = [
     {"name": "all", "role": "baseline", "acks": "all", "label": "acks=all"},
 ]
 BYTES_A_RECORD = 30  # of Parquet, roughly
-# How much longer the baseline takes: the ratio that the analysis must find.
+# Latency of the baseline over that of the candidate: the analysis must find its inverse.
 FACTOR = 2.0
 _ARROW = {"string": pa.string(), "int32": pa.int32(), "int64": pa.int64()}
 
@@ -51,9 +51,9 @@ def make(path: Path, records: int, *, counted: bool = False, seed: int = 1) -> P
         took = latencies(each, FACTOR if mode["role"] == "baseline" else 1.0, seed + block)
         data = {"block": block, "pair": pair, "mode": mode["label"], "role": mode["role"], "producer": mode["name"]}
         for state, at in (("begin", begin), ("end", begin + each * STEP_NS)):
-            reported = {**data, "part": "quiet", **({"invalid": []} if state == "end" else {})}
+            ended = {**data, "part": "quiet", **({"invalid": []} if state == "end" else {})}
             moment = {"t_ns": at, "mono_ns": at - START_NS}
-            events.append({**moment, "kind": "phase", "name": "block", "state": state, "data": reported})
+            events.append({**moment, "kind": "phase", "name": "block", "state": state, "data": ended})
         table, rows = (histograms.TABLE, _counts(took, block, mode)) if counted else ("acks", _acks(took, begin, mode))
         pq.write_table(rows, path / table / f"{mode['name']}-{block:04d}.parquet")
     (path / "events.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events))
@@ -120,7 +120,7 @@ def _manifest(name: str) -> dict[str, Any]:
         "limits": {"send_lag_p99_ms": 10.0, "cpu_busy": 0.9, "steal": 0.05, "rtt_off": 0.1},
     }
     spec = {"workload": workload, "broker_racks": {"1": "a"}, "rtt_ms": {}, "backend": "local"}
-    reported: dict[str, Any] = {
+    run: dict[str, Any] = {
         "run_id": name,
         "name": name,
         "kind": "bench",
@@ -129,11 +129,11 @@ def _manifest(name: str) -> dict[str, Any]:
         "seed": 1,
     }
     times = {"schema_version": schemas.version(), "started_ns": START_NS, "ended_ns": 0, "failure": ""}
-    return {**reported, **times, "clock": {}, "versions": {}, "patches": [], "host": {}}
+    return {**run, **times, "clock": {}, "versions": {}, "patches": [], "host": {}}
 
 
 def peak_mb(java_pid: int) -> float:
-    """The most memory that Spark's JVM and this process held so far, together."""
+    """Peak memory of Spark's JVM and this process so far, together."""
     total = 0
     for pid in (java_pid, "self"):
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
@@ -145,8 +145,8 @@ def main(argv: list[str] | None = None) -> int:
     """Prints one line a number of records: seconds, cost of a record, peak memory, and the ratio found (0.5)."""
     parser = argparse.ArgumentParser(prog="python -m spark_analysis.benchmarks.latency", description=__doc__)
     parser.add_argument("--records", nargs="+", type=float, default=[1e6])
-    parser.add_argument("--counts", action="store_true", help="histogram rows in place of records")
-    parser.add_argument("--dir", type=Path, default=None, help="where the folders are made; by default a temporary one")
+    parser.add_argument("--counts", action="store_true", help="make histogram rows in place of records")
+    parser.add_argument("--dir", type=Path, default=None, help="folder for the run folders; default: a temporary one")
     parser.add_argument("--master", default="local[2]")
     options = parser.parse_args(argv)
     base = Path(tempfile.mkdtemp(prefix="latency-", dir=options.dir))
@@ -154,7 +154,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         for records in (int(r) for r in options.records):
             folder = read_folder(make(base / f"made-{records}", records, counted=options.counts))
-            # One session for all, as for the largest: a small one would be reported not to compile its queries.
+            # One session for all, set up for the largest: a session for small input does not compile its queries.
             spark = session(options.master, int(max(options.records) * BYTES_A_RECORD))
             spark.range(1).count()
             begin = time.monotonic()

@@ -1,4 +1,4 @@
-"""The shape of an anomaly, and the names: Jepsen's where its Kafka workload has one."""
+"""Kinds of anomalies, named as in Jepsen's Kafka workload where it has one, and the columns of their rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of anomaly: the name it has in Jepsen's Kafka workload, or "", and what it means."""
+    """A kind of anomaly: its name, its name in Jepsen's Kafka workload or "", and its meaning."""
 
     name: str
     jepsen: str
@@ -20,23 +20,23 @@ class Kind:
 KINDS = (
     Kind("lost-write", "lost-write", "acknowledged, and in no replica's log after healing"),
     Kind("duplicate", "duplicate", "in the log more than once although its producer is idempotent"),
-    Kind("aborted-write", "g1a", "refused for good in its only attempt, and in the log all the same"),
-    Kind("inconsistent-offsets", "inconsistent-offsets", "acknowledged for another place than the one it is at"),
+    Kind("aborted-write", "g1a", "refused with a non-retriable outcome in its only attempt, and yet in the log"),
+    Kind("inconsistent-offsets", "inconsistent-offsets", "acknowledged for another offset or partition than it is at"),
     Kind("divergent-replicas", "inconsistent-offsets", "an offset at which replicas differ, or that some lack"),
     Kind("nonmonotonic-send", "nonmonotonic-send", "behind a later record of the same producer and partition"),
     Kind("realtime-order", "", "sent after another was acknowledged, and yet before it in the log"),
-    Kind("phantom", "", "in the log, and never sent by a client of the run"),
-    Kind("corrupt-value", "", "in the log with another value than was sent"),
+    Kind("phantom", "", "in the log, but never sent by a client of the run"),
+    Kind("corrupt-value", "", "in the log with another value than the one sent"),
     Kind("offset-clash", "inconsistent-offsets", "one replica has two records of the same offset"),
     Kind("offset-gap", "", "one replica lacks an offset between two that it has"),
     Kind("epoch-went-back", "", "a leader epoch smaller than one before it, in a log or in the metadata log"),
-    Kind("unknown-epoch", "", "a record's leader epoch that the metadata log never gave to a leader"),
+    Kind("unknown-epoch", "", "a record of a leader epoch that the metadata log does not have"),
     Kind("ack-under-racks", "", "sent and acknowledged while the in-sync replicas spanned too few racks"),
     Kind("ack-under-replicas", "", "sent and acknowledged while there were too few in-sync replicas"),
     Kind("watermark-went-back", "", "a high watermark smaller than one observed before at the same or an older epoch"),
-    Kind("nonmonotonic-poll", "nonmonotonic-poll", "a consumer was given an offset again, or an older one"),
-    Kind("poll-skip", "poll-skip", "a consumer was led past a record that is in the log"),
-    Kind("vanished-read", "lost-write", "a consumer was given a record that the log does not have at that offset"),
+    Kind("nonmonotonic-poll", "nonmonotonic-poll", "a consumer received an offset again, or an older one"),
+    Kind("poll-skip", "poll-skip", "a consumer skipped a record that is in the log"),
+    Kind("vanished-read", "lost-write", "a consumer received a record that the log does not have at that offset"),
 )
 NAMES = tuple(kind.name for kind in KINDS)
 

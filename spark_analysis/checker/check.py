@@ -1,4 +1,4 @@
-"""All rules on one history, and the verdict with each anomaly's complete history."""
+"""All rules on one history, and the verdict with the full history of each anomaly."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from spark_analysis.checker.history import PLACE, RECORD, History, faults
 from spark_analysis.session import SMALL_BYTES
 
 OK, ANOMALIES, UNKNOWN = "ok", "anomalies", "unknown"
-SLOT_NS = 1_000_000  # silences are reported in ms: shorter ones are none
-SHOWN = 20  # anomalies of one kind whose complete history is reported
+SLOT_NS = 1_000_000  # silences are counted in ms; shorter ones are ignored
+SHOWN = 20  # anomalies of one kind that are shown with their full history
 
 _RULES = (
     writes.lost,
@@ -43,10 +43,10 @@ _RULES = (
 
 @dataclass(frozen=True)
 class Verdict:
-    """The checker's findings in one run.
+    """The result of the checker for one run.
 
-    `counts` by kind of anomaly, `allowed` the same for what a client's settings permit; `unread` says what could not be
-    evaluated: with it and no anomaly the verdict is unknown.
+    `counts` are anomalies by kind, `allowed` those that a client's settings permit; `unread` names data that was not
+    read back: with it and no anomaly the verdict is unknown.
     """
 
     run: str
@@ -63,7 +63,7 @@ class Verdict:
         return ANOMALIES if self.counts else UNKNOWN if self.unread else OK
 
     def plain(self) -> dict[str, Any]:
-        """As JSON."""
+        """The verdict as JSON holds it."""
         return {"verdict": self.state, **vars(self)}
 
 
@@ -78,7 +78,7 @@ def frames(history: History, min_racks: int | None = None) -> Iterator[DataFrame
 
 
 def check(history: History, min_racks: int | None = None) -> Verdict:
-    """Evaluates one run. `min_racks` evaluates by another span than the topics requested."""
+    """Checks one run. `min_racks` takes the place of the topics' own min.insync.racks."""
     history = cached(history)
     counts: dict[str, int] = {}
     allowed: dict[str, int] = {}
@@ -93,16 +93,18 @@ def check(history: History, min_racks: int | None = None) -> Verdict:
                     shown += [found.asDict() for found in first.limit(SHOWN).collect()]
         shown.sort(key=lambda found: NAMES.index(found["anomaly"]))
         sums = (totals(history), unread(history))
-        return Verdict(history.id, int(history.manifest["seed"]), counts, allowed, *sums, reported(history, shown))
+        return Verdict(
+            history.id, int(history.manifest["seed"]), counts, allowed, *sums, with_histories(history, shown)
+        )
     finally:
         history.spark.catalog.clearCache()
 
 
 def cached(history: History) -> History:
-    """The same with what every rule reads kept; tables of a small run as one partition each.
+    """The same history with the tables that every rule reads cached; those of a small run as one partition each.
 
-    A run folder has a file for each replica, and a task for each file takes longer than its few records. Of a large run
-    the tables as they are on disk are not kept: reading them again costs no more.
+    A run folder has a file for each replica, and a task for each file takes longer than its few records. Tables of a
+    large run are not cached as they are on disk: reading them again costs no more.
     """
     small = sum(f.stat().st_size for f in history.path.glob("*/*.parquet")) < SMALL_BYTES
     if small:
@@ -114,7 +116,7 @@ def cached(history: History) -> History:
 
 
 def totals(history: History) -> dict[str, int]:
-    """The amount that was evaluated, and the longest time without an acknowledgement, in ms."""
+    """Numbers of records and logs checked, and the longest time without an acknowledgement, in ms."""
     ok = F.col("result") == "OK"
     refused = F.col("result").isin(*writes.REFUSED)
     row = history.acks.agg(
@@ -144,11 +146,11 @@ def totals(history: History) -> dict[str, int]:
 
 
 def unread(history: History) -> list[str]:
-    """Logs that were not read and so not evaluated."""
+    """Data that was not read back, and so not checked."""
     missing = []
     noted = {(e["name"], e["data"].get("complete", True)) for e in history.events if e["kind"] == "note"}
     if ("partitions-read", True) not in noted:
-        missing.append("the metadata log: acknowledgements were not held against the in-sync replicas")
+        missing.append("the metadata log: acknowledgements were not compared with the in-sync replicas")
     last = Window.partitionBy(*PLACE).orderBy(F.desc("metadata_offset"))
     wanted = history.partitions.withColumn("n", F.row_number().over(last)).where("n = 1").select(*PLACE, "replicas")
     used = history.acks.where(F.col("partition") >= 0).select(*PLACE).distinct().join(wanted, PLACE, "left")
@@ -161,8 +163,8 @@ def unread(history: History) -> list[str]:
     return missing
 
 
-def reported(history: History, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each anomaly with all that is known of its record and of its place in the log."""
+def with_histories(history: History, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each anomaly with the history of its record and of its place in the log."""
     if not found:
         return []
     spark = history.spark
@@ -192,7 +194,7 @@ def _history(
     changes: list[dict[str, Any]],
     events: list[dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """The history of the record and of its offset, in order of time; events without a time come last."""
+    """Events of the record and of its offset, in order of time; lines without a time come last."""
     key = (anomaly["producer"], anomaly["seq"])
     spot = (anomaly["topic"], anomaly["partition"], anomaly["offset"])
 
@@ -216,14 +218,14 @@ def _history(
         if e["t_ns"] >= begin:
             lines.append({"t_ns": e["t_ns"], "what": _event(e, spot)})
     for row in filter(mine, polls):
-        what = f"{row['consumer']} was given {row['producer']} {row['seq']} at offset {row['offset']}"
+        what = f"{row['consumer']} received {row['producer']} {row['seq']} at offset {row['offset']}"
         lines.append({"t_ns": row["read_ns"], "what": what})
     lines.sort(key=lambda line: (line["t_ns"] is None, line["t_ns"] or 0))
     for row in sorted(filter(mine, replicas), key=lambda r: (r["topic"], r["partition"], r["offset"], r["node"])):
         where = f"{row['topic']}-{row['partition']} offset {row['offset']} of epoch {row['leader_epoch']}"
-        lines.append({"t_ns": None, "what": f"in the end on {row['node']}: {where} is {row['producer']} {row['seq']}"})
+        lines.append({"t_ns": None, "what": f"at the end on {row['node']}: {where} is {row['producer']} {row['seq']}"})
     if not any(map(mine, replicas)):
-        lines.append({"t_ns": None, "what": "in the end on no replica"})
+        lines.append({"t_ns": None, "what": "at the end on no replica"})
     return lines
 
 
@@ -233,4 +235,4 @@ def _event(event: dict[str, Any], spot: tuple[Any, ...]) -> str:
     if "logs" not in data:
         return text + "".join(f", {k} {v}" for k, v in data.items() if k != "ids")
     cut = [c for c in data["logs"] if (c["topic"], c["partition"]) == spot[:2]]
-    return f"{text}, {data['node']}: " + ", ".join(f"offsets {c['flushed']} to {c['end'] - 1} gone" for c in cut)
+    return f"{text}, {data['node']}: " + ", ".join(f"offsets {c['flushed']} to {c['end'] - 1} lost" for c in cut)

@@ -1,4 +1,4 @@
-"""python -m spark_analysis check RUN... --out DIR: what was found goes to stdout, progress to stderr."""
+"""Verdicts of runs: `python -m spark_analysis check RUN... --out DIR`; verdicts go to stdout, progress to stderr."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ EXIT = {ANOMALIES: 1, UNKNOWN: 3, "ok": 0}
 
 
 def write_check(paths: Iterable[Path], out: Path, *, min_racks: int | None = None, master: str | None = None) -> int:
-    """Evaluates runs one after another; writes check.json and check.html anew after each. Returns the exit code.
+    """Checks runs one after another and rewrites check.json and check.html after each. Returns the exit code.
 
-    Each verdict is one line of JSON on stdout as soon as it is there, so that another program can follow; its text goes
-    to stderr. Raises AnalysisError for a folder that cannot be evaluated.
+    Each verdict is printed as one line of JSON as soon as it is known, so that another program can follow; its text
+    goes to stderr. Raises AnalysisError for a folder that cannot be checked.
     """
     started = time.monotonic()
     out.mkdir(parents=True, exist_ok=True)
@@ -34,8 +34,8 @@ def write_check(paths: Iterable[Path], out: Path, *, min_racks: int | None = Non
         verdict = check(history, min_racks)
         verdicts.append(verdict)
         print(f"[{time.monotonic() - started:5.1f} s] {text(verdict)}", file=sys.stderr, flush=True)
-        complete = json.dumps({"runs": [v.plain() for v in verdicts]}, indent=1, default=str)
-        write_aside(out / "check.json", complete + "\n")
+        document = json.dumps({"runs": [v.plain() for v in verdicts]}, indent=1, default=str)
+        write_aside(out / "check.json", document + "\n")
         write_aside(out / "check.html", page(verdicts))
         brief = {key: value for key, value in verdict.plain().items() if key != "anomalies"}
         print(json.dumps(brief), flush=True)

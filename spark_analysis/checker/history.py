@@ -1,4 +1,4 @@
-"""A run folder as the tables that the checker evaluates. Reading happens here and nowhere else in the checker."""
+"""A run folder as the tables that the checker reads. The checker reads files here and nowhere else."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ LATER = ("replicas", "partitions", "polls", "watermarks")  # tables that older r
 class History:
     """One run.
 
-    `producers`: whether its acks wait for other replicas, whether a record may be there once only (idempotence, or one
-    attempt), and whether an error is the only attempt's and so final. `expected`: every replica that was read, with its
-    end. The tables below the given ones are what most rules go by, each made in one pass.
+    `producers`: `waits` if its acks wait for other replicas, `once` if a record may be in the log once only
+    (idempotence, or a single attempt), `final` if it does not retry. `expected`: every replica that was read, with its
+    end. Most rules use the tables derived below, each made in one pass.
     """
 
     path: Path
@@ -75,7 +75,8 @@ class History:
     def spots(self) -> DataFrame:
         """The record at each offset, once for all replicas that agree on it.
 
-        `copies` have it; `holders` is a sum that only the right nodes make up; `same` whether their bytes are equal.
+        `copies` is the number of replicas, `holders` a sum that differs for other replicas, `same` is true if their
+        bytes are equal.
         """
         content = F.xxhash64("value_crc", "batch_crc", "timestamp_ms")
         return self.replicas.groupBy(*PLACE, "offset", *RECORD, "due_ns", "leader_epoch", "control").agg(
@@ -86,12 +87,12 @@ class History:
 
     @cached_property
     def places(self) -> DataFrame:
-        """The places of each record in the logs: one row per record and place. Foreign records have seq -1."""
+        """Places of each record in the logs: one row per record and place. Records of other clients have seq -1."""
         return self.spots.where("control = 0").select(*PLACE, "offset", *RECORD, "due_ns").distinct()
 
     @cached_property
     def sent(self) -> DataFrame:
-        """The acks rows with what is known of their producers. A producer without a note is taken to promise most."""
+        """The acks rows with the settings of their producers; without a note the strictest settings are assumed."""
         known = self.acks.join(F.broadcast(self.producers), "producer", "left")
         return known.withColumns(
             {
@@ -103,9 +104,9 @@ class History:
 
     @cached_property
     def fates(self) -> DataFrame:
-        """Records sent beside their places: `result` is null for what nobody sent, `at.offset` for what is nowhere.
+        """Records sent joined with records in the logs: `result` is null if none was sent, `at` if it is in no log.
 
-        `here` reports whether a record is where its acknowledgement says. One row per record and place.
+        `here` is true for a record that is where its acknowledgement says. One row per record and place.
         """
         there = self.places.select(*RECORD, F.struct(*PLACE, "offset", "due_ns").alias("at"))
         here = (F.col("at.topic") == F.col("topic")) & (F.col("at.partition") == F.col("partition"))
@@ -114,26 +115,26 @@ class History:
 
     @cached_property
     def scattered(self) -> DataFrame:
-        """Records that are at several places, or not where their acknowledgement says: what was reported, and all
+        """Records that are at several places, or not where their acknowledgement says: the acknowledgement, and all
         places.
 
-        `right` of the places `found` are as acknowledged.
+        `right` is the number of the places `found` that are as acknowledged.
         """
         ours = self.fates.where("at IS NOT NULL AND seq >= 0")
         amiss = (F.col("result") == "OK") & (F.col("offset") >= 0) & ~F.col("here")
         few = ours.groupBy(*RECORD).agg(F.count("*").alias("n"), F.count_if(amiss).alias("amiss"))
         few = few.where("n > 1 OR amiss > 0").select(*RECORD)
-        reported = [F.any_value(name).alias(name) for name in ("result", "once", *PLACE, "offset")]
+        acknowledged = [F.any_value(name).alias(name) for name in ("result", "once", *PLACE, "offset")]
         place = F.struct("at.topic", "at.partition", "at.offset")
         return (
             ours.join(few, RECORD, "left_semi")
             .groupBy(*RECORD)
-            .agg(*reported, F.count_if("here").alias("right"), F.sort_array(F.collect_set(place)).alias("found"))
+            .agg(*acknowledged, F.count_if("here").alias("right"), F.sort_array(F.collect_set(place)).alias("found"))
         )
 
     @cached_property
     def steps(self) -> DataFrame:
-        """Where a replica's log does not simply continue: the offset before, the one after, highest epoch before."""
+        """Breaks in the sequence of a replica's log: the offset before, the one after, the highest epoch before."""
         along = Window.partitionBy("node", *PLACE).orderBy("offset")
         ends = F.broadcast(self.expected.select("node", *PLACE, "end_offset"))
         log = self.replicas.select("node", *PLACE, "offset", "leader_epoch", *RECORD).withColumns(
@@ -152,7 +153,7 @@ class History:
 
     @cached_property
     def turns(self) -> DataFrame:
-        """Records that consumers were given out of turn: the offset before, and the highest so far."""
+        """Records received by consumers that were not the next offset: the offset before, and the highest so far."""
         along = Window.partitionBy("consumer", *PLACE).orderBy("number")
         polls = self.polls.withColumns(
             {
@@ -164,7 +165,7 @@ class History:
 
 
 def nodes_sum() -> Column:
-    """Of the nodes of a group's rows: equal where the nodes are, and cheaper to keep than their names."""
+    """A sum over the nodes of a group's rows: equal for equal nodes, and cheaper to keep than their names."""
     return F.sum(F.hash("node").cast("long"))
 
 
@@ -202,6 +203,6 @@ def require_replicas(history: History) -> None:
         raise AnalysisError(
             f"{history.path} cannot be checked",
             observed="no replica's log was read back: " + json.dumps(sorted({e["name"] for e in history.events}))[:200],
-            do="make the run with `rackspan soak`, or a scenario that reads every replica at its end",
+            do="make the run with `rackspan soak`, or a scenario that reads back every replica at its end",
             code=3,
         )

@@ -1,4 +1,4 @@
-"""Replicas' logs against each other and in themselves."""
+"""Rules on the logs of replicas: each log by itself, and against the others."""
 
 from __future__ import annotations
 

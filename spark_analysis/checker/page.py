@@ -1,4 +1,4 @@
-"""The verdict for people: plain text, and one page."""
+"""The verdict as plain text and as one page."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _TEMPLATE = Path(__file__).parent / "templates" / "check.html.j2"
 
 
 def text(verdict: Verdict) -> str:
-    """Some lines: verdict, counts, and the first anomalies with their histories."""
+    """A few lines: verdict, counts, and the first anomaly of each kind with its history."""
     totals = ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in verdict.totals.items())
     lines = [f"{verdict.run}: {verdict.state} (seed {verdict.seed})", f"  {totals}"]
     lines += [f"  {name}: {number}" for name, number in sorted(verdict.counts.items())]
     lines += [
-        f"  {name}: {number}, allowed by the producer's settings or by stock Kafka"
+        f"  {name}: {number}, allowed by the producer's settings or by Apache Kafka"
         for name, number in verdict.allowed.items()
     ]
-    lines += [f"  not evaluated: {what}" for what in verdict.unread]
+    lines += [f"  not checked: {what}" for what in verdict.unread]
     for found in _first(verdict.anomalies, 1):
         lines.append(f"  {found['anomaly']} {place(found)}: {found['detail']}")
         lines += [f"    {at(line['t_ns'])} {line['what']}" for line in found["history"]]
@@ -31,7 +31,7 @@ def text(verdict: Verdict) -> str:
 
 
 def page(verdicts: list[Verdict]) -> str:
-    """One HTML page of all runs, with nothing from outside."""
+    """One self-contained HTML page of all runs."""
     return rendered(_TEMPLATE, {"at": at, "place": place}, verdicts=verdicts, kinds=KINDS)
 
 
@@ -43,7 +43,7 @@ def at(t_ns: int | None) -> str:
 
 
 def place(found: dict[str, Any]) -> str:
-    """Which record, and where."""
+    """The record and its place."""
     record = "" if found["producer"] is None else f"{found['producer']} {found['seq']} "
     return f"{record}at {found['topic']}-{found['partition']} offset {found['offset']}"
 

@@ -1,4 +1,4 @@
-"""Anomalies of consumers during the run."""
+"""Rules on the records and high watermarks that consumers received during the run."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ def went_back(history: History) -> DataFrame:
 
 
 def skipped(history: History) -> DataFrame:
-    """Records of the final log that lie between two that a consumer was given next to each other."""
+    """Records of the final log that lie between two that a consumer received one after the other."""
     steps = history.turns.where(F.col("offset") > F.col("before") + 1)
     steps = steps.select("consumer", *PLACE, "before", F.col("offset").alias("after"))
     passed = history.places.drop("due_ns").join(F.broadcast(steps), PLACE, "inner")
     passed = passed.where((F.col("offset") > F.col("before")) & (F.col("offset") < F.col("after"))).distinct()
-    reported = (F.col("consumer"), " went from offset ", F.col("before"), " to ", F.col("after"))
-    return anomaly(passed, "poll-skip", *reported)
+    detail = (F.col("consumer"), " went from offset ", F.col("before"), " to ", F.col("after"))
+    return anomaly(passed, "poll-skip", *detail)
 
 
 def vanished(history: History) -> DataFrame:
-    """Records that a consumer was given and that the final log does not have at that offset."""
+    """Records that a consumer received and that the final log does not have at that offset."""
     read = history.expected.select(*PLACE).distinct()
     polls = history.polls.join(F.broadcast(read), PLACE, "left_semi")
     gone = polls.join(history.spots, [*PLACE, "offset", *RECORD], "left_anti")
-    return anomaly(gone, "vanished-read", F.col("consumer"), " was given it")
+    return anomaly(gone, "vanished-read", F.col("consumer"), " received it")
 
 
 def watermarks(history: History) -> DataFrame:
     """A high watermark below one that was observed before, reported by a leader of the same or a later epoch.
 
-    An older leader that has not heard of its successor may well know less; that is no fault. A new one is to report
-    none until it is beyond where its epoch begins (KIP-207), but stock looks twice and may report what it saw first:
-    allowed.
+    An older leader that does not know its successor yet may report less; that is no fault. A new leader must report
+    none until it is beyond the start of its epoch (KIP-207), but Apache Kafka reads it twice and may report the first
+    value: allowed.
     """
     along = Window.partitionBy("observer", *PLACE).orderBy("number").rowsBetween(Window.unboundedPreceding, -1)
     observed = history.watermarks.withColumn("best", F.max(F.struct("high_watermark", "leader_epoch")).over(along))
@@ -47,8 +47,8 @@ def watermarks(history: History) -> DataFrame:
     )
     begins = history.spots.groupBy(*PLACE, F.col("leader_epoch").alias("of")).agg(F.min("offset").alias("begin"))
     begin = F.min(F.when(F.col("of") >= F.col("leader_epoch"), F.col("begin")))
-    reported = ["observer", "number", *PLACE, "high_watermark", "leader_epoch", "best"]
-    back = back.join(begins, PLACE, "left").groupBy(*reported).agg(begin.alias("begin"))
+    columns = ["observer", "number", *PLACE, "high_watermark", "leader_epoch", "best"]
+    back = back.join(begins, PLACE, "left").groupBy(*columns).agg(begin.alias("begin"))
     new = F.col("leader_epoch") > F.col("best.leader_epoch")
     allowed = new & F.coalesce(F.col("high_watermark") < F.col("begin"), F.lit(False))
     back = back.withColumn("offset", F.col("high_watermark"))

@@ -1,4 +1,4 @@
-"""Acknowledgements and epochs against what the metadata log says of leaders and in-sync replicas."""
+"""Rules on acknowledgements and epochs: the metadata log has the leaders and in-sync replicas of every moment."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pyspark.sql import functions as F
 from spark_analysis.checker.anomalies import anomaly
 from spark_analysis.checker.history import PLACE, History
 
-# A leader learns of a change a little after the controller has written it, and until then may rightly acknowledge what
-# a replica holds that just left; on a machine that stalls, "a little" is seconds. Two clocks are compared, too.
+# A leader receives a change shortly after the controller has written it, and until then may rightly count a replica
+# that just left; on a machine that stalls, "shortly" is seconds. Two clocks are compared, too.
 SLACK_NS = 3_000_000_000
 
 
 def stretches(history: History, min_racks: int | None = None) -> DataFrame:
-    """The partitions rows with the time each was in force until, the racks required, and the replicas."""
+    """The partitions rows with the time until which each was in force, and the racks and replicas required."""
     along = Window.partitionBy(*PLACE).orderBy("metadata_offset")
     until = F.coalesce(F.lead("t_ns").over(along), F.lit((1 << 63) - 1))
     racks = F.col("min_racks") if min_racks is None else F.lit(min_racks)
@@ -25,7 +25,7 @@ def stretches(history: History, min_racks: int | None = None) -> DataFrame:
 def _acknowledged_within(history: History, bad: DataFrame) -> DataFrame:
     """Records of waiting producers whose sending and acknowledgement both lie within one of these stretches.
 
-    Neighbouring stretches that are both bad are joined first, else an operation across their border went unseen.
+    Neighbouring stretches that are both bad are joined first, else an operation across their border would be missed.
     """
     along = Window.partitionBy(*PLACE).orderBy("metadata_offset")
     fresh = F.coalesce(F.col("t_ns") != F.lag("until_ns").over(along), F.lit(True)).cast("int")
@@ -35,9 +35,9 @@ def _acknowledged_within(history: History, bad: DataFrame) -> DataFrame:
         .groupBy(*PLACE, "island")
         .agg(F.min("t_ns").alias("begin"), F.max("until_ns").alias("end"), F.max_by("isr", "t_ns").alias("isr"))
     )
-    reported = history.sent.where((F.col("result") == "OK") & F.col("waits"))
+    acknowledged = history.sent.where((F.col("result") == "OK") & F.col("waits"))
     within = (F.col("sent_ns") > F.col("begin") + SLACK_NS) & (F.col("done_ns") < F.col("end") - SLACK_NS)
-    return reported.join(F.broadcast(joined), PLACE, "inner").where(within)
+    return acknowledged.join(F.broadcast(joined), PLACE, "inner").where(within)
 
 
 def under_racks(history: History, min_racks: int | None = None) -> DataFrame:
@@ -59,15 +59,15 @@ def epochs(history: History) -> DataFrame:
     before = Window.partitionBy(*PLACE).orderBy("metadata_offset").rowsBetween(Window.unboundedPreceding, -1)
     log = history.partitions.withColumn("highest", F.max("leader_epoch").over(before))
     back = log.where(F.col("leader_epoch") < F.col("highest"))
-    reported = ("epoch ", F.col("leader_epoch"), " behind ", F.col("highest"), " at offset ", F.col("metadata_offset"))
-    return anomaly(back, "epoch-went-back", *reported, " of the metadata log", producer=None)
+    detail = ("epoch ", F.col("leader_epoch"), " behind ", F.col("highest"), " at offset ", F.col("metadata_offset"))
+    return anomaly(back, "epoch-went-back", *detail, " of the metadata log", producer=None)
 
 
 def unknown_epochs(history: History) -> DataFrame:
     """Records of an epoch in which nobody led, as far as the metadata log goes."""
     known = history.partitions.select(*PLACE, "leader_epoch").distinct()
-    evaluated = known.select(*PLACE).distinct()
-    log = history.spots.join(F.broadcast(evaluated), PLACE, "left_semi")
+    places = known.select(*PLACE).distinct()
+    log = history.spots.join(F.broadcast(places), PLACE, "left_semi")
     stray = log.join(F.broadcast(known), [*PLACE, "leader_epoch"], "left_anti")
     stray = stray.select(*PLACE, "offset", "leader_epoch", "producer", "seq").distinct()
     return anomaly(stray, "unknown-epoch", "epoch ", F.col("leader_epoch"))

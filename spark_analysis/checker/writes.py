@@ -1,4 +1,4 @@
-"""Anomalies of producers, answers against logs: lost, refused but there, duplicated, moved, reordered."""
+"""Rules on records sent against the logs: lost, refused but present, duplicated, moved, reordered, corrupt."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from spark_analysis.checker.anomalies import anomaly
 from spark_analysis.checker.history import PLACE, RECORD, History
 
-# Errors that say that the record was not appended. All others leave it open.
+# Errors that mean that the record was not appended. After any other error it may be in the log.
 REFUSED = (
     "NOT_ENOUGH_REPLICAS",
     "NOT_ENOUGH_RACKS",
@@ -19,34 +19,34 @@ REFUSED = (
 
 
 def lost(history: History) -> DataFrame:
-    """Acknowledged and nowhere. Without waiting for other replicas (acks 0 and 1) that is allowed."""
+    """Acknowledged and in no log. Without waiting for other replicas (acks 0 and 1) that is allowed."""
     gone = history.fates.where((F.col("result") == "OK") & F.col("at").isNull())
     return anomaly(gone, "lost-write", "acknowledged for offset ", F.col("offset"), allowed=~F.col("waits"))
 
 
 def aborted(history: History) -> DataFrame:
-    """Refused before it could be appended, by a producer that tries once only, and there all the same."""
+    """Refused before it could be appended, by a producer that does not retry, and yet in the log."""
     there = history.fates.where(F.col("final") & F.col("result").isin(*REFUSED) & F.col("at").isNotNull())
-    return anomaly(there, "aborted-write", "its producer was reported ", F.col("result"))
+    return anomaly(there, "aborted-write", "its producer received ", F.col("result"))
 
 
 def moved(history: History) -> DataFrame:
     """Acknowledged for a place where it is not, though it is elsewhere."""
-    reported = history.scattered.where((F.col("result") == "OK") & (F.col("offset") >= 0) & (F.col("right") == 0))
-    return anomaly(reported, "inconsistent-offsets", "it is at ", F.to_json("found"))
+    there = history.scattered.where((F.col("result") == "OK") & (F.col("offset") >= 0) & (F.col("right") == 0))
+    return anomaly(there, "inconsistent-offsets", "it is at ", F.to_json("found"))
 
 
 def duplicated(history: History) -> DataFrame:
-    """In the log at more than one place; allowed to a producer without idempotence, which repeats on errors."""
+    """In the log at more than one place; allowed to a producer without idempotence, which retries on errors."""
     often = history.scattered.where(F.size("found") > 1)
     return anomaly(often, "duplicate", "it is at ", F.to_json("found"), allowed=~F.coalesce("once", F.lit(True)))
 
 
 def reordered(history: History) -> DataFrame:
-    """Behind a later record of its producer in the same partition; first places count, duplicates are distinguished.
+    """Behind a later record of its producer in the same partition; only first places count.
 
-    Allowed to a producer without idempotence for what it repeats, and for what it gave up on: requests of a connection
-    that it closed are still read by the broker, while those of its next connection are.
+    Allowed to a producer without idempotence for records that it retries or gave up on: the broker still reads the
+    requests of a connection that the producer closed while it reads those of the next one.
     """
     first = history.places.where("seq >= 0").groupBy(*PLACE, *RECORD).agg(F.min("offset").alias("offset"))
     before = Window.partitionBy(*PLACE, "producer").orderBy("offset").rowsBetween(Window.unboundedPreceding, -1)
@@ -59,15 +59,15 @@ def reordered(history: History) -> DataFrame:
 
 
 def realtime(history: History) -> DataFrame:
-    """Sent after another of the partition was acknowledged, and yet at a smaller offset; of records that are there."""
+    """Sent after another of the partition was acknowledged, and yet at a smaller offset."""
     shift = F.col("due_mono_ns") - F.col("due_ns")  # the clients' shared monotonic clock: epochs may be set meanwhile
-    reported = history.fates.where((F.col("result") == "OK") & F.col("here"))
-    reported = reported.select(
+    acknowledged = history.fates.where((F.col("result") == "OK") & F.col("here"))
+    acknowledged = acknowledged.select(
         *RECORD, *PLACE, "offset", (F.col("sent_ns") + shift).alias("at"), (F.col("done_ns") + shift).alias("by")
     )
-    # From the log's end: a frame that grows is one pass, one that shrinks is summed up anew for each row.
+    # From the log's end: a growing frame is one pass, a shrinking one is computed again for each row.
     behind = Window.partitionBy(*PLACE).orderBy(F.desc("offset")).rowsBetween(Window.unboundedPreceding, -1)
-    early = reported.withColumn("earliest", F.min("by").over(behind)).where(F.col("earliest") < F.col("at"))
+    early = acknowledged.withColumn("earliest", F.min("by").over(behind)).where(F.col("earliest") < F.col("at"))
     late = ((F.col("at") - F.col("earliest")) / 1e6).cast("decimal(20,3)")
     return anomaly(early, "realtime-order", "a record behind it had been acknowledged ", late, " ms before it was sent")
 
@@ -85,5 +85,5 @@ def corrupt(history: History) -> DataFrame:
     due, meant = F.col("due_ns"), F.col("partition")
     wrong = (F.col("at.due_ns") != due) | ((meant >= 0) & (meant != F.col("at.partition")))
     found = history.fates.where(wrong).select(*RECORD, due.alias("want"), meant.alias("meant"), "at.*")
-    reported = F.concat(F.lit("due "), due, F.lit(", sent as due "), F.col("want"), F.lit(" to partition "))
-    return anomaly(found, "corrupt-value", reported, F.col("meant"))
+    detail = F.concat(F.lit("due "), due, F.lit(", sent as due "), F.col("want"), F.lit(" to partition "))
+    return anomaly(found, "corrupt-value", detail, F.col("meant"))

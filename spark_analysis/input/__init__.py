@@ -1,1 +1,1 @@
-"""Run folders to DataFrames, and what is kept of them."""
+"""DataFrames of run folders, and the cache of their results."""

@@ -1,7 +1,7 @@
 """Derived tables of run folders, kept so that a new folder does not make the others be computed again.
 
 One entry a run: `part.json` (its part of the document), `tables/NAME/*.parquet`, and `entry.json`, which names the key
-and the digest of every file. An entry is made aside and renamed; one that is not as it says is made again.
+and the digest of every file. An entry is made aside and renamed; a damaged one is made again.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from pyspark.sql import DataFrame
 from spark_analysis.input import schemas
 from spark_analysis.input.folders import Folder
 
-# What does not change a derived number.
+# Folders whose programs do not change a derived number.
 _OUTSIDE = ("tests", "checker", "benchmarks")
 _HOME = Path(__file__).parents[1]
 
 
 def code_version() -> str:
-    """Of the programs that derive the tables, and of what they run on."""
-    complete = hashlib.sha256(f"{pyspark.__version__} {schemas.version()}\n".encode())
+    """A digest of the programs that derive the tables, and of the libraries below them."""
+    digest = hashlib.sha256(f"{pyspark.__version__} {schemas.version()}\n".encode())
     for file in sorted(_HOME.rglob("*.py")):
         where = file.relative_to(_HOME)
         if where.parts[0] not in _OUTSIDE:
-            complete.update(f"{where} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
-    return complete.hexdigest()
+            digest.update(f"{where} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True)
 class Entry:
-    """The data derived from one run folder: its part of the document, and the folder of each table."""
+    """The results of one run folder: its part of the document, and the folder of each table."""
 
     part: dict[str, Any]
     tables: dict[str, Path]
@@ -56,19 +56,19 @@ class Cache:
         self._root, self._report_step, self._version = root, report, version or code_version()
 
     def key(self, folder: Folder) -> str:
-        """Equal only for equal contents of the folder, derived by equal programs."""
+        """A digest that is equal only for equal contents of the folder, derived by equal programs."""
         return hashlib.sha256(f"{folder.id} {self._version} {folder.digest()}".encode()).hexdigest()
 
     def find(self, folder: Folder) -> Entry | None:
-        """The data derived before; None if nothing was, or if it is damaged, which is reported."""
+        """The entry of a folder; None if there is none, or if it is damaged, which is index."""
         where, key = self._place(folder), self.key(folder)
         if not where.exists():
             return None
         try:
-            reported = json.loads((where / "entry.json").read_text(encoding="utf-8"))
-            if reported["key"] != key:
+            index = json.loads((where / "entry.json").read_text(encoding="utf-8"))
+            if index["key"] != key:
                 return None
-            wrong = [name for name, digest in reported["files"].items() if _digest(where / name) != digest]
+            wrong = [name for name, digest in index["files"].items() if _digest(where / name) != digest]
             if not wrong:
                 return _entry(where)
             observed = f"{wrong[0]} is not what was written"
@@ -87,8 +87,8 @@ class Cache:
         for name, frame in tables.items():
             _write(frame, aside / "tables" / name)
         files = {str(f.relative_to(aside)): _digest(f) for f in _kept(aside)}
-        reported = {"key": self.key(folder), "run": folder.id, "files": files}
-        (aside / "entry.json").write_text(json.dumps(reported, indent=1), encoding="utf-8")
+        index = {"key": self.key(folder), "run": folder.id, "files": files}
+        (aside / "entry.json").write_text(json.dumps(index, indent=1), encoding="utf-8")
         with _alone(self._root):
             if where.exists():
                 old = where.with_name(f".{where.name}.{os.getpid()}.old")

@@ -17,9 +17,9 @@ from spark_analysis.input import schemas
 from spark_analysis.input.older_versions import upgraded
 
 NEEDED = ("acks", "reads", "metrics", "fetches")
-# Folders of before these tables have none; one without them is complete.
+# Older run folders lack these tables; one without them is complete.
 OPTIONAL = ("histograms", "polls")
-# Threads of one process may write their events in another order than they looked at the clock.
+# Threads of one process may write their events in another order than they read the clock.
 CLOCK_TOLERANCE_NS = 1_000_000_000
 
 
@@ -43,14 +43,14 @@ class Folder:
         return sum(file.stat().st_size for name in self.rows for file in parts(self.path, name))
 
     def digest(self) -> str:
-        """Of everything in the folder that the report reads: equal only for equal contents."""
-        layout, complete = schemas.contract()["layout"], hashlib.sha256()
+        """A digest of everything in the folder that the report reads: equal only for equal contents."""
+        layout, digest = schemas.contract()["layout"], hashlib.sha256()
         files = [self.path / layout["manifest"], self.path / layout["events"]]
         for file in [*files, *(file for name in self.rows for file in parts(self.path, name))]:
             with file.open("rb") as data:
                 found = hashlib.file_digest(data, "sha256").hexdigest()
-            complete.update(f"{file.relative_to(self.path)} {found}\n".encode())
-        return complete.hexdigest()
+            digest.update(f"{file.relative_to(self.path)} {found}\n".encode())
+        return digest.hexdigest()
 
 
 def read_folder(path: Path) -> Folder:
@@ -126,7 +126,7 @@ def _steps(events: Sequence[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
 
 
 def clock_went_back(path: Path, observed: str) -> AnalysisError:
-    """No time of such a run can be trusted."""
+    """The error of a run whose clock went back: none of its times can be trusted."""
     return AnalysisError(
         f"a clock of {path} went back",
         observed=observed,
@@ -151,7 +151,7 @@ def _lines(path: Path) -> list[Any]:
         try:
             rows.append(json.loads(line))
         except ValueError:
-            # Only the last line can be cut short, by a crash of the writer; what follows a broken line is unknown.
+            # Only the last line can be cut short, by a crash of the writer; whatever follows a broken line is unknown.
             break
     return rows
 

@@ -1,4 +1,4 @@
-"""Run folders to DataFrames: what folders.py has checked is read by Spark here and nowhere else."""
+"""DataFrames of run folders: folders that folders.py has checked are read by Spark here and nowhere else."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Run:
 
 
 def open_run(spark: SparkSession, folder: Folder) -> Run:
-    """The tables of a folder that was checked."""
+    """The run of a folder that was checked."""
     run = F.lit(folder.id).alias("run")
     return Run(folder, *(_frame(spark, folder.path, name).select(run, "*") for name in NEEDED))
 
@@ -72,9 +72,9 @@ def read_run(spark: SparkSession, path: Path) -> Run:
 
 
 def blocks(spark: SparkSession, runs: list[Run]) -> DataFrame:
-    """One row per finished block phase: which producer's records, due in which window, belong to which mode.
+    """One row per finished block phase: the producer whose records, due in this window, belong to the mode.
 
-    ``part`` reports parts of a block apart, such as before and during a fault; empty where there are none.
+    ``part`` names a part of a block, such as before or during a fault; empty where there are none.
     """
     return spark.createDataFrame([row for run in runs for row in finished_blocks(run)], BLOCKS)
 
@@ -105,7 +105,7 @@ def read_table(spark: SparkSession, path: Path, name: str) -> DataFrame:
 
 
 def _frame(spark: SparkSession, path: Path, name: str) -> DataFrame:
-    """The schema is given, not inferred: the footers were looked at before."""
+    """The table as Spark reads it. The schema is given, not inferred: the footers were checked before."""
     want = schemas.table(name)
     files = [str(file) for file in parts(path, name)]
     return spark.read.schema(want).parquet(*files) if files else spark.createDataFrame([], want)

@@ -1,7 +1,7 @@
-"""A Spark source of records straight from a cluster: ranges of offsets are read side by side, by as many consumers.
+"""A Spark source of records straight from a cluster: ranges of offsets are read in parallel, each by its consumer.
 
-Rows are those of the table `reads`. It is a Python DataSource: of the published connector for this Spark one needed jar
-(spark-token-provider-kafka) is not to be had everywhere.
+Rows are those of the table `reads`. It is a Python DataSource: Spark's own connector needs a jar
+(spark-token-provider-kafka) that not every registry has.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from spark_analysis.errors import AnalysisError
 from spark_analysis.input import schemas
 
 NAME = "rackspan-kafka"
-# What the load client writes in front of every value: magic, due time, sequence, length of the producer's name.
+# The load client writes in front of every value: magic, due time, sequence, length of the producer's name.
 _MAGIC, _FRONT = 0x52534C31, struct.Struct(">IqqB")
 _RANGE, _BATCH = 500_000, 10_000
 _PATIENCE_S = 60.0
@@ -76,8 +76,8 @@ class _Reader(DataSourceReader):
 
 
 def _batches(consumer: Any, wanted: Offsets) -> Iterator[pa.RecordBatch]:
-    """Until the end is reached: control records and offsets that compaction took leave gaps, so that the position
-    counts and not the number of records.
+    """Batches until the end is reached. Control records and compaction leave gaps: the position counts, not the number
+    of records.
     """
     fields = schemas.contract()["tables"]["reads"]["fields"]
     schema = pa.schema([pa.field(f["name"], _ARROW[f["type"]]) for f in fields])
@@ -106,9 +106,9 @@ def _row(message: Any) -> dict[str, Any]:
         magic, _, number, length = _FRONT.unpack_from(value)
         if magic == _MAGIC and len(value) >= _FRONT.size + length:
             producer, seq = value[_FRONT.size : _FRONT.size + length].decode(), number
-    reported = {"topic": message.topic(), "partition": message.partition(), "offset": message.offset()}
+    place = {"topic": message.topic(), "partition": message.partition(), "offset": message.offset()}
     times = {"timestamp_ms": message.timestamp()[1], "read_ns": time.time_ns()}
-    return {**reported, "producer": producer, "seq": seq, **times}
+    return {**place, "producer": producer, "seq": seq, **times}
 
 
 def read_topic(

@@ -1,4 +1,4 @@
-"""Run folders of older schema versions, read as the present one; the contract file has the names that changed."""
+"""Run folders of older schema versions, read as the present one; the contract file names each change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas of the run folder, read from the contract file that the harness writes by (data, not code)."""
+"""Schemas of the run folder, from the contract file by which the harness writes it (data, not code)."""
 
 from __future__ import annotations
 

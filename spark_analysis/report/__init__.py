@@ -1,1 +1,1 @@
-"""From tables to one document (report.json) and one page (report.html) that shows the same numbers."""
+"""The document (report.json) and what shows its numbers: the page, Markdown, pictures, outcomes of gates."""

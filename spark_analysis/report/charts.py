@@ -1,4 +1,4 @@
-"""Pictures as inline SVG whose colours are CSS variables of the page, so that they follow its light or dark look."""
+"""Pictures as inline SVG whose colours are CSS variables of the page, so that they follow its light or dark theme."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ STYLE: Any = {
 
 
 def outage(data: dict[str, Any], name: str) -> str:
-    """Three panels over time: fate of the records by due time, answers by arrival, latency of acknowledged records."""
+    """Panels over time: outcomes of records by due time, answers by arrival, latency of acknowledged records."""
     series, width = data["series"], data["bucket_s"]
     with plt.rc_context({**STYLE, "svg.hashsalt": name}):
         panels = 4 if series["span"] else 3
@@ -68,11 +68,11 @@ def outage(data: dict[str, Any], name: str) -> str:
         _mark_labels(axes[0], data)
         axes[-1].set_xlabel("seconds since the start of the run")
         axes[-1].set_xlim(0, max(data["seconds"], width))
-        return svg(figure, f"Outage of {name} over time: records by what became of them, answers, and latency")
+        return svg(figure, f"Outage of {name} over time: records by outcome, answers, and latency")
 
 
 def fate_names(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Outcomes in the order of drawing: acknowledged, then by number; the rarest are drawn as one."""
+    """Outcomes in the order of drawing: acknowledged, then by number of records; the rarest are drawn as one."""
     totals: dict[str, int] = {}
     for row in rows:
         totals[_fate(row)] = totals.get(_fate(row), 0) + row["records"]
@@ -102,7 +102,7 @@ def _fates(axis: Any, rows: Sequence[dict[str, Any]], width: float) -> None:
         axis.fill_between(x, bottom, top, step="post", color=colour, label=_legend(name), linewidth=0)
         bottom = top
         peak = max(peak, max(top))
-    axis.set_title("what became of the records, by when they were due")
+    axis.set_title("outcomes of records, by the time they were due")
     axis.set_ylabel("records/s")
     axis.set_ylim(0, peak * (1.2 + 0.12 * math.ceil(len(names) / 3)))
     axis.legend(loc="upper left", ncols=3, handlelength=1.2, columnspacing=1.2, borderaxespad=0.1)
@@ -119,7 +119,7 @@ def _answers(axis: Any, rows: Sequence[dict[str, Any]], width: float, length: fl
         for row in rows:
             values[min(row["bucket"], size - 1)] += row[key] / width
         axis.step([i * width for i in range(size)], values, where="post", color=colour, linestyle=style, label=key)
-    axis.set_title("answers, by when they came")
+    axis.set_title("answers, by the time they arrived")
     axis.set_ylabel("answers/s")
     axis.set_yscale("symlog", linthresh=10)
     axis.set_ylim(0, axis.get_ylim()[1] * 8)
@@ -140,7 +140,7 @@ def _latency(axis: Any, rows: Sequence[dict[str, Any]], width: float) -> None:
 
 def _span(axis: Any, rows: Sequence[dict[str, Any]]) -> None:
     axis.step([r["at_s"] for r in rows], [r["least"] for r in rows], where="post", color=GOOD)
-    axis.set_title("racks in the in-sync set (least of all partitions), as the broker's metric IsrRackCount says")
+    axis.set_title("racks in the in-sync set (lowest of all partitions), from the broker's metric IsrRackCount")
     axis.set_ylim(0, max(r["most"] for r in rows) + 0.5)
     axis.set_ylabel("racks")
 
@@ -154,7 +154,7 @@ def _marks(axis: Any, data: dict[str, Any]) -> None:
 
 
 def _mark_labels(axis: Any, data: dict[str, Any]) -> None:
-    """Labels above the first panel, on as many lines as it takes for neighbours not to touch."""
+    """Labels above the first panel, on as many lines as needed to keep neighbours apart."""
     room = data["seconds"] / 100
     ends: list[float] = []
     texts = [(w["begin_s"], f"{w['label']} (shaded)") for w in data["windows"]]

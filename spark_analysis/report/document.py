@@ -1,4 +1,4 @@
-"""The complete document: what report.json holds and what the page shows."""
+"""The document: everything that report.json holds and the page shows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SHOWN = ("run_id", "name", "kind", "state", "failure", "seed", "spec", "version
 def build(
     parts: list[dict[str, Any]], skipped: list[AnalysisError], work: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The document of the parts of runs; ``work`` says what was computed for it and what was known."""
+    """The document of the parts of runs; ``work`` names the runs that were computed and those that were reused."""
     return {
         "schema_version": schemas.version(),
         "made_at": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",
@@ -45,14 +45,14 @@ def build(
 
 
 def part_of(spark: SparkSession, folder: Folder) -> tuple[dict[str, Any], Mapping[str, DataFrame | pa.Table]]:
-    """One run's part of the document, and the tables behind it. Raises AnalysisError for a run that holds nothing, or
+    """One run's part of the document, and the tables behind it. Raises AnalysisError for a run without records, or
     whose files or times cannot be trusted.
     """
     if not folder.rows["acks"] and not folder.rows.get(histograms.TABLE):
         raise AnalysisError(
             f"{folder.path} holds no record of any send",
             observed=f"no row in acks, {len(folder.events)} events, state {folder.manifest['state']}",
-            do="make the run again; its logs may say why nothing was sent",
+            do="make the run again; its logs may show why nothing was sent",
         )
     run = open_run(spark, folder)
     if folder.rows["acks"] <= page_section.EXACT_UP_TO:
@@ -67,7 +67,7 @@ def part_of(spark: SparkSession, folder: Folder) -> tuple[dict[str, Any], Mappin
         ) from e
     except KeyError as e:
         raise AnalysisError(
-            f"{folder.path} lacks something that the report needs",
+            f"{folder.path} lacks data that the report needs",
             observed=f"no {e} in its manifest or events",
             do="read it with the release that made it, or make the run again",
         ) from e
@@ -91,8 +91,8 @@ def _part(spark: SparkSession, run: Run) -> tuple[dict[str, Any], Mapping[str, D
             blocks = sum((e["kind"], e["name"]) == ("phase", "block") for e in run.events)
             raise AnalysisError(
                 f"{run.folder.path} has no block that was measured to its end",
-                observed=f"{blocks} begins or ends of blocks in its events, state {run.manifest['state']}",
-                do="make the run again and let it end",
+                observed=f"{blocks} block events, state {run.manifest['state']}",
+                do="make the run again and let it finish",
             )
         part["bench"] = measured.data
         part["findings"] = words.bench_findings(measured.data)
@@ -106,7 +106,7 @@ def _part(spark: SparkSession, run: Run) -> tuple[dict[str, Any], Mapping[str, D
 
 
 def _cause(e: Exception) -> str:
-    """The innermost thing that Spark says, in one line."""
+    """The innermost cause of a Spark error, in one line."""
     text = str(e.java_exception if isinstance(e, Py4JJavaError) else e)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     causes = [line.partition("Caused by: ")[2] for line in lines if line.startswith("Caused by: ")]
@@ -121,7 +121,7 @@ def _producer_fields() -> list[str]:
 def _warnings(run: Run) -> list[str]:
     state = run.manifest["state"]
     if state == "running":
-        return [f"{run.id} was never finished: its numbers end where it was cut short."]
+        return [f"{run.id} was not finished: its numbers end where it was cut short."]
     if state == "failed":
         return [f"{run.id} failed: {run.manifest['failure']}"]
     return []

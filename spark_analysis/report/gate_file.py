@@ -1,4 +1,4 @@
-"""The file of gates: what a report must say for a change to pass, as YAML; every key is checked when it is read."""
+"""The file of gates: what a report must show for a change to pass, as YAML; every key is checked when it is read."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class Gate(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str = Field(min_length=1, description="what is demanded, in words")
+    name: str = Field(min_length=1, description="the requirement, as text")
     of: Literal["ratio", "goal", "lost", "invalid", "skipped"]
     run: str = Field("*", description="name of the runs it is about, with * and ?")
     goal: str = Field("", pattern=r"^(P\d)?$", description="of a goal: its id")
-    mode: str = Field("candidate", description="of a ratio: role of the mode that is divided by the baseline")
+    mode: str = Field("candidate", description="of a ratio: role of the mode that is compared with the baseline")
     quantile: str = Field("p99", pattern=r"^p\d\d(\.\d{1,2})?$", description="of a ratio: its percentile")
     part: Literal["quiet", "fault"] = Field("quiet", description="of a ratio: before or during the fault")
     at_most: float | None = None
     at_least: float | None = None
     verdict: list[str] = Field(default_factory=list, description="the verdicts that pass")
-    unknown: Literal["missed", "met"] = Field("missed", description="what follows when nothing is known")
+    unknown: Literal["missed", "met"] = Field("missed", description="outcome where the report has no value")
 
     @model_validator(mode="after")
     def _fits(self) -> Gate:
@@ -89,7 +89,7 @@ def _yaml(path: Path) -> object:
 
 
 def _problem(error: Any) -> str:
-    """One of pydantic's errors in words."""
+    """One of pydantic's errors as text."""
     place = [str(part) for part in error["loc"]]
     if error["type"] == "extra_forbidden":
         known = list((Gate if len(place) > 1 else Gates).model_fields)

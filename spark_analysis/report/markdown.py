@@ -1,4 +1,4 @@
-"""The document as Markdown, for a pull request or a page of the documentation: findings, and a benchmark's tables."""
+"""The document as Markdown, for a pull request or a page of documentation: findings and tables of benchmarks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MACHINE = {"cpus": "{} CPUs", "kernel": "Linux {}"}
 def summary(document: dict[str, Any]) -> str:
     """One section a run; every number is one of the document."""
     parts = ["\n".join(f"- **{sentence}**" for sentence in document["headline"])]
-    parts += [_left_out(document["skipped"])]
+    parts += [_skipped(document["skipped"])]
     for trials in document["trials"]:
         parts += [f"## {words.trials(trials)}", "\n".join(f"- {line}" for line in trials["findings"])]
         parts += [_trials(trials["goals"])]
@@ -29,27 +29,27 @@ def summary(document: dict[str, Any]) -> str:
 
 def _provenance(run: dict[str, Any]) -> str:
     host, backend = run["host"], run["spec"].get("backend", "")
-    reported = [
+    facts = [
         f"Started {run['started']}",
         f"seed {run['seed']}",
         *(run["versions"][name] for name in run["versions"]),
     ]
-    reported += [f"{len(run['patches'])} patches"] if run["patches"] else []
-    reported += [text.format(host[name]) for name, text in _MACHINE.items() if name in host]
-    return ", ".join([*reported, *([f"backend {backend}"] if backend else [])]) + "."
+    facts += [f"{len(run['patches'])} patches"] if run["patches"] else []
+    facts += [text.format(host[name]) for name, text in _MACHINE.items() if name in host]
+    return ", ".join([*facts, *([f"backend {backend}"] if backend else [])]) + "."
 
 
-def _left_out(skipped: Sequence[dict[str, Any]]) -> str:
-    return "\n".join(f"- Skipped: {e['what']}. Seen: {e['observed']}. To do: {e['do']}." for e in skipped)
+def _skipped(skipped: Sequence[dict[str, Any]]) -> str:
+    return "\n".join(f"- Skipped: {e['what']}. Observed: {e['observed']}. To do: {e['do']}." for e in skipped)
 
 
 def _ratios(data: dict[str, Any]) -> str:
     rows = []
     for r in data["ratios"]:
-        mode = r["mode"] + (", while the fault lasts" if r["part"] == "fault" else "")
+        mode = r["mode"] + (", during the fault" if r["part"] == "fault" else "")
         numbers = [words.number(r["estimate"]), words.span(r), r["rounds"], r["verdict"]]
         rows.append([mode, words.percentile(r["per_thousand"]), *numbers])
-    return table(["mode / baseline", "quantile", "ratio", "95 % interval", "rounds", "verdict"], rows) if rows else ""
+    return table(["mode / baseline", "percentile", "ratio", "95 % interval", "rounds", "verdict"], rows) if rows else ""
 
 
 def _goals(data: dict[str, Any]) -> str:
@@ -61,7 +61,7 @@ def _goals(data: dict[str, Any]) -> str:
 
 def _trials(goals: Sequence[dict[str, Any]]) -> str:
     rows = [[*_goal(row), ", ".join(map(words.ratio, sorted(row["by_trial"])))] for row in goals]
-    head = ["", "ratio", "theory", "goal", "floor", "measured", "95 % interval", "trials", "verdict", "each life"]
+    head = ["", "ratio", "theory", "goal", "floor", "measured", "95 % interval", "trials", "verdict", "each trial"]
     return table(head, rows) if rows else ""
 
 
@@ -77,6 +77,6 @@ def _latency(data: dict[str, Any]) -> str:
         for part in ("quiet", "fault"):
             found = [p for p in data["pooled"] if (p["role"], p["part"]) == (mode["role"], part)]
             if found:
-                label = mode["label"] + (", while the fault lasts" if part == "fault" else "")
+                label = mode["label"] + (", during the fault" if part == "fault" else "")
                 rows.append([label, words.count(found[0]["n"]), *(words.milliseconds(p["value_us"]) for p in found)])
     return table(["mode", "records", *(words.percentile(q) for q in data["quantiles"])], rows)

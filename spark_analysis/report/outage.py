@@ -1,4 +1,4 @@
-"""The outage part of the document: what was acknowledged, refused and lost, and when."""
+"""The outage part of the document: records acknowledged, refused and lost, over time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def section(spark: SparkSession, run: Run) -> Section:
     bounds = run.acks.agg(
         F.min("due_ns").alias("first"), F.greatest(F.max("due_ns"), F.max("done_ns")).alias("last")
     ).collect()[0]
-    # Notes (a producer made ready, a topic read back) lie outside of what is drawn.
+    # Notes (a producer started, a topic read back) lie outside of the time that is drawn.
     times = [e["t_ns"] for e in run.events if e["kind"] != "note"]
     origin, end = min([bounds["first"], *times]), max([bounds["last"], *times])
     line = timeline.build(run.events, origin, end)
@@ -65,7 +65,7 @@ def section(spark: SparkSession, run: Run) -> Section:
 
 
 def _segments(spark: SparkSession, run: Run, line: timeline.Timeline, origin: int, end: int) -> list[dict[str, Any]]:
-    """Between every two marks: answers, and how long after the mark the first of each kind came."""
+    """Answers between every two marks, and the time from the mark to the first of each kind."""
     starts = [int(m["t_ns"]) for m in line.marks]
     untils = [*starts[1:], end + 1]
     marks = spark.createDataFrame(
@@ -77,7 +77,7 @@ def _segments(spark: SparkSession, run: Run, line: timeline.Timeline, origin: in
         refusal = {"name": row["name"], "records": row["records"], "first_after_s": after_s}
         named.setdefault(row["mark"], []).append(refusal)
     found = {r["mark"]: r for r in rows(outage.firsts_after(run.acks, marks))}
-    # The same questions without the next mark as a limit: a change may take longer to show than the next one to come.
+    # The same without the next mark as a limit: a change may take effect only after the next one.
     ever = {r["mark"]: r for r in rows(outage.firsts_after(run.acks, marks.withColumn("until_ns", F.lit(end + 1))))}
     out = []
     for i, mark in enumerate(line.marks):
@@ -111,7 +111,7 @@ def _span(run: Run, origin: int) -> list[dict[str, Any]]:
     sampled = run.metrics.where(F.col("name") == "kafka_cluster_Partition_IsrRackCount").where(
         F.get_json_object("labels", "$.topic").isin(topics) & (F.col("value") > 0)
     )
-    # Nodes are sampled one after the other: one second brings their partitions together.
+    # Nodes are sampled one after the other: one second joins the samples of all nodes.
     per_second = (
         sampled.withColumn("second", F.floor((F.col("t_ns") - F.lit(origin)) / F.lit(1_000_000_000)))
         .groupBy("second")

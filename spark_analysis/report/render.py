@@ -1,4 +1,4 @@
-"""The document as one self-contained page."""
+"""The document as one self-contained HTML page, and its pictures as files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
 
 
 def page(document: dict[str, Any]) -> str:
-    """The HTML text; every number in it is one of the document, or counted from it by words.py."""
+    """The HTML text; every number in it is one of the document, or formatted or counted from it by words.py."""
     pictures = {run["run_id"]: {k: Markup(v) for k, v in _pictures(run).items()} for run in document["runs"]}
     template = _TEMPLATES / "report.html.j2"
     return rendered(template, _FILTERS, document=document, pictures=pictures, words=words)

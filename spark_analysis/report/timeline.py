@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Timeline:
-    """The events of a run: ``windows`` are faults, ``marks`` are moments that split the run, both in order."""
+    """Events in order of time: ``windows`` are faults, ``marks`` are moments that split the run."""
 
     windows: list[dict[str, Any]]
     marks: list[dict[str, Any]]
@@ -37,7 +37,7 @@ def label(event: dict[str, Any]) -> str:
 
 
 def build(events: list[dict[str, Any]], origin_ns: int, end_ns: int) -> Timeline:
-    """Fault windows (open ones last to the end) and the marks: faults, config changes, restored ISR."""
+    """Fault windows (open ones end with the run) and the marks: faults, config changes, restored ISR."""
     windows: list[dict[str, Any]] = []
     open_windows: dict[str, list[dict[str, Any]]] = {}
     marks = [{"label": "start", "kind": "start", "t_ns": origin_ns, "event": None}]
@@ -52,7 +52,7 @@ def build(events: list[dict[str, Any]], origin_ns: int, end_ns: int) -> Timeline
                 open_windows.setdefault(name, []).append(window)
                 windows.append(window)
         if kind == "config":
-            # Whoever changes a setting may not know what it was; an earlier change of the same one reports.
+            # The event may lack the old value; then it is that of the previous change of the same setting.
             key = f"{name} {event['data'].get('topic', '')}"
             event = {**event, "data": {"from": settings.get(key), **event["data"]}}
             settings[key] = event["data"].get("to")

@@ -1,4 +1,4 @@
-"""Trust in the times of a run's records."""
+"""The check that the times of a run's records can be trusted."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from spark_analysis.report import words
 
 
 def evaluate(path: Path, observed: Iterable[Mapping[str, Any]]) -> None:
-    """Raises AnalysisError if a clock went back while the run continued. ``observed`` is what transforms/clock.py gives
-    of each producer's records.
+    """Raises AnalysisError if a clock went back while the run continued. ``observed`` has the columns of
+    transforms/clock.py for each producer.
     """
     for row in sorted(observed, key=lambda row: str(row["producer"])):
         if row["early"]:
-            reported = f"{words.records(row['early'])} of producer {row['producer']} answered before they were sent"
-            raise clock_went_back(path, reported)
+            early = f"{words.records(row['early'])} of producer {row['producer']} answered before they were sent"
+            raise clock_went_back(path, early)
         moved_ns = row["until_ns"] - row["from_ns"]
         if moved_ns > CLOCK_TOLERANCE_NS:
             moved = f"wall clock and monotonic clock moved by {moved_ns / 1e9:.3f} s against each other"

@@ -1,4 +1,4 @@
-"""Numbers and findings in plain words; every number comes from the document."""
+"""Numbers and findings as text; every number comes from the document."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-REFUSALS_TOLD = 2
+REFUSALS_SHOWN = 2
 NOT_ENOUGH_SAMPLES = "not enough samples"
 # Above this share of CPU time in use, waiting for a CPU outweighs the work itself.
 SATURATED = 0.9
@@ -30,7 +30,7 @@ def answers(segment: dict[str, Any]) -> str:
 
 
 def milliseconds(us: float | None) -> str:
-    """Microseconds as ms with about three digits, or the words for a quantile that the sample does not carry."""
+    """Microseconds as ms with about three digits, or the text for a percentile that the sample does not carry."""
     if us is None:
         return NOT_ENOUGH_SAMPLES
     ms = us / 1000
@@ -59,7 +59,7 @@ def outcome(row: dict[str, Any]) -> str:
 
 
 def durability(data: dict[str, Any]) -> str:
-    """Were acknowledged records lost?"""
+    """One sentence on lost records."""
     totals = data["totals"]
     if data["state"] == "not checked":
         return "Whether acknowledged records were lost was not checked: the topic was not read back to its end."
@@ -70,20 +70,20 @@ def durability(data: dict[str, Any]) -> str:
 
 
 def outage_findings(data: dict[str, Any]) -> list[str]:
-    """The answer of one outage run, most important sentence first."""
+    """Findings of one outage run, the most important first."""
     out = [durability(data["durability"])]
     for segment in data["segments"]:
         what, refused = segment["label"], segment["refused"]
         if segment["kind"] == "fault-begin":
             named = ", ".join(
                 f"{count(r['records'])} {r['name']} (the first after {seconds(r['first_after_s'])})"
-                for r in segment["refusals"][:REFUSALS_TOLD]
+                for r in segment["refusals"][:REFUSALS_SHOWN]
             )
-            others = sum(r["records"] for r in segment["refusals"][REFUSALS_TOLD:])
+            others = sum(r["records"] for r in segment["refusals"][REFUSALS_SHOWN:])
             rest = f" and {count(others)} of other kinds" if others else ""
-            reported = f"sends refused or given up until the next change: {count(refused)}, of these {named}{rest}"
+            refusals = f"sends refused or given up until the next change: {count(refused)}, of these {named}{rest}"
             out.append(
-                f"With {what} from {seconds(segment['at_s'])} on, {reported if refused else 'no send was refused'}."
+                f"With {what} from {seconds(segment['at_s'])} on, {refusals if refused else 'no send was refused'}."
             )
         elif segment["kind"] == "config":
             again = segment["first_ack_after_s"]
@@ -91,9 +91,9 @@ def outage_findings(data: dict[str, Any]) -> list[str]:
             after = f"{came}, " if _lowered(segment["data"]) or again is None else ""
             out.append(f"{what}: {after}{records(segment['acknowledged'])} acknowledged until the next change.")
     back = next((s["at_s"] for s in data["segments"] if s["kind"] == "fault-end"), None)
-    complete = next((s["at_s"] for s in data["segments"] if s["kind"] == "isr-restored"), None)
-    if back is not None and complete is not None and complete >= back:
-        out.append(f"Every replica was in sync again {seconds(complete - back)} after the fault was healed.")
+    in_sync = next((s["at_s"] for s in data["segments"] if s["kind"] == "isr-restored"), None)
+    if back is not None and in_sync is not None and in_sync >= back:
+        out.append(f"Every replica was in sync again {seconds(in_sync - back)} after the fault was healed.")
     return out
 
 
@@ -103,29 +103,31 @@ def _lowered(data: dict[str, Any]) -> bool:
 
 
 def trials(row: dict[str, Any]) -> str:
-    """What stands above the goals of a benchmark that was run several times."""
-    return f"{row['name']}: {len(row['runs'])} trials of its cluster together"
+    """The heading of a benchmark that was run several times."""
+    return f"{row['name']}: {len(row['runs'])} trials, each on a fresh cluster"
 
 
 def trials_findings(name: str, number_of: int, goals: list[dict[str, Any]], candidate: str) -> list[str]:
-    """The goals over lives in words; one sentence where none was measured."""
-    reported = [f"{name}, {number_of} trials: {_goal(row, candidate)}" for row in goals]
-    return reported or [f"{name}, {number_of} trials: none of its goals was measured."]
+    """Findings on the goals over several trials; one sentence where none was measured."""
+    findings = [f"{name}, {number_of} trials: {_goal(row, candidate)}" for row in goals]
+    return findings or [f"{name}, {number_of} trials: none of its goals was measured."]
 
 
 def machine(data: dict[str, Any]) -> str:
-    """How busy the machine was in the blocks, and what that means for the numbers; empty where it was not recorded."""
+    """CPU use during the blocks and its effect on the numbers; empty where it was not recorded."""
     if data["cpu_busy"] is None:
         return ""
     text = f"The machine's CPUs were {data['cpu_busy']:.0%} busy in the median block"
     if data["cpu_busy"] < SATURATED:
         return f"{text}."
-    return f"{text}: it was saturated, and these latencies are its queues rather than a property of either mode."
+    return (
+        f"{text}: it was saturated, and these latencies are queueing on the machine rather than a property of a mode."
+    )
 
 
 def bench_findings(data: dict[str, Any]) -> list[str]:
-    """The answer of one benchmark run: what the candidate takes beside the baseline, then the goals, then the noise."""
-    out = [_side_by_side(data, part, q) for part in ("quiet", "fault") for q in (500, 990)]
+    """Findings of one benchmark run: candidate against baseline, then the goals, then the noise."""
+    out = [_against_baseline(data, part, q) for part in ("quiet", "fault") for q in (500, 990)]
     out += [_capacity(row) for row in (data["knee"]["capacity"] if data.get("knee") else [])]
     out += [_goal(row, _label(data, "candidate")) for row in data["goals"]]
     for r in data["ratios"]:
@@ -139,8 +141,8 @@ def _label(data: dict[str, Any], role: str) -> str:
     return str(next(m["label"] for m in data["modes"] if m["role"] == role))
 
 
-def _side_by_side(data: dict[str, Any], part: str, per_thousand: int) -> str:
-    """One quantile of candidate and baseline; empty where the samples do not carry it."""
+def _against_baseline(data: dict[str, Any], part: str, per_thousand: int) -> str:
+    """One percentile of candidate and baseline; empty where the samples do not carry it."""
     key = ("candidate", part, per_thousand)
     found = next((r for r in data["ratios"] if (r["role"], r["part"], r["per_thousand"]) == key), None)
     if found is None:
@@ -151,18 +153,20 @@ def _side_by_side(data: dict[str, Any], part: str, per_thousand: int) -> str:
         if (r["part"], r["per_thousand"]) == (part, per_thousand)
     }
     name = "Median" if per_thousand == 500 else "99th percentile"
-    during = " while the fault lasts" if part == "fault" else ""
-    reported = [f"{values[role]} with {_label(data, role)}" for role in ("candidate", "baseline")]
+    during = " during the fault" if part == "fault" else ""
+    latencies = [f"{values[role]} with {_label(data, role)}" for role in ("candidate", "baseline")]
     span = "" if found["low"] is None else f", 95 % interval {number(found['low'])} to {number(found['high'])}"
     middle = number(found["estimate"])
-    return f"{name} latency{during}: {reported[0]}, {reported[1]}; ratio {middle}{span}: {found['verdict']}."
+    return f"{name} latency{during}: {latencies[0]}, {latencies[1]}; ratio {middle}{span}: {found['verdict']}."
 
 
 def _capacity(row: dict[str, Any]) -> str:
-    """What a mode can do at most; at least that where it was not brought to its knee."""
+    """The highest throughput of a mode; a lower bound where its knee was not reached."""
     more = "" if row["ended"] == row["rounds"] else " or more: its knee was not reached in every round"
-    knee = f"rates up to {count(round(row['knee_rate']))} stay on the floor" if row["knee_rate"] else "no rate does"
-    return f"{row['mode']}: {count(round(row['per_s']))} answers a second at most{more}; {knee}."
+    knee = (
+        f"sustained up to {count(round(row['knee_rate']))} records/s" if row["knee_rate"] else "no rate was sustained"
+    )
+    return f"{row['mode']}: {count(round(row['per_s']))} answers/s at most{more}; {knee}."
 
 
 def _goal(row: dict[str, Any], candidate: str) -> str:
@@ -173,7 +177,7 @@ def _goal(row: dict[str, Any], candidate: str) -> str:
 
 
 def bench_warnings(name: str, data: dict[str, Any]) -> list[str]:
-    """How many parts of blocks were skipped, with the first reason; and whether the machine was saturated."""
+    """Warnings: invalid parts of blocks with the first reason, and a saturated machine."""
     invalid, total, out = data["invalid"], len(data["blocks"]), []
     if invalid:
         first = invalid[0]["invalid"][0]
@@ -186,7 +190,7 @@ def bench_warnings(name: str, data: dict[str, Any]) -> list[str]:
 
 
 def number(value: float | None) -> str:
-    """A ratio with three digits that mean something: 0.842, 0.00071."""
+    """A ratio with two or three significant digits: 0.842, 0.00071."""
     if value is None:
         return "-"
     return f"{value:.3f}" if value >= 0.1 else np.format_float_positional(value, 2, fractional=False, trim="-")
@@ -203,5 +207,5 @@ def span(row: dict[str, Any]) -> str:
 
 
 def method(row: dict[str, Any]) -> str:
-    """How a ratio was found, in words."""
+    """The method behind a ratio, as text."""
     return "rounds" if row["method"] == "per round" else "pooled"

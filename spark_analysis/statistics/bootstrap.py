@@ -1,4 +1,4 @@
-"""Quantiles pooled over blocks, and how sure they are: complete blocks are drawn again, never single records.
+"""Quantiles pooled over blocks, with their intervals: full blocks are drawn again, never single records.
 
 Records of one block depend on each other, blocks hardly; plain numbers of small histograms, no Spark.
 """
@@ -22,7 +22,7 @@ Histogram = Mapping[int, Mapping[float, int]]
 
 @dataclass(frozen=True)
 class Drawn(Interval):
-    """An interval, and twice the share of draws beyond no difference, in the rarer direction."""
+    """An interval, and p: twice the share of the draws that lie beyond no difference in the rarer direction."""
 
     p: float
 
@@ -37,7 +37,7 @@ def quantiles(blocks: Histogram, per_thousand: Sequence[float], seed: int = 0) -
 
 
 def quantile(blocks: Histogram, per_thousand: float, seed: int = 0) -> Interval | None:
-    """One of them."""
+    """One pooled quantile with its interval; None with fewer than MIN_PAIRS blocks."""
     found = quantiles(blocks, [per_thousand], seed)
     return None if found is None else found[0]
 
@@ -46,16 +46,16 @@ def ratio(upper: Histogram, lower: Histogram, per_thousand: float, seed: int = 0
     """Pooled quantile of one variant over that of the other, over the rounds that both have; each draw takes the same
     rounds of both. None with fewer than MIN_PAIRS of them.
     """
-    variants = _both(upper, lower, [per_thousand], seed)
-    return None if variants is None else _drawn(variants[0][:, 0] / variants[1][:, 0], 1)
+    both = _both(upper, lower, [per_thousand], seed)
+    return None if both is None else _drawn(both[0][:, 0] / both[1][:, 0], 1)
 
 
 def shift(upper: Histogram, lower: Histogram, per_thousand: Sequence[float], seed: int = 0) -> list[Drawn] | None:
     """The shift function: one variant's quantiles minus the other's, drawn the same way."""
-    variants = _both(upper, lower, per_thousand, seed)
-    if variants is None:
+    both = _both(upper, lower, per_thousand, seed)
+    if both is None:
         return None
-    apart = variants[0] - variants[1]
+    apart = both[0] - both[1]
     return [_drawn(apart[:, i], 0) for i in range(len(per_thousand))]
 
 
@@ -78,7 +78,7 @@ def _weights(blocks: int, seed: int) -> NDArray[np.float64]:
 def _quantiles(
     blocks: Histogram, weights: NDArray[np.float64], rounds: Sequence[int], per_thousand: Sequence[float]
 ) -> NDArray[np.float64]:
-    """A row a draw, a column a quantile."""
+    """Quantiles of each draw: one row a draw, one column a quantile."""
     values = np.unique(np.concatenate([np.fromiter(blocks[r], dtype=np.float64) for r in rounds]))
     counts = np.zeros((len(rounds), len(values)))
     for i, r in enumerate(rounds):

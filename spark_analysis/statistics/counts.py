@@ -1,4 +1,4 @@
-"""Numbers of records by value, as one aggregation gave them: everything else about latency is arithmetic on them.
+"""Numbers of records by value, from one aggregation: everything else about latency is arithmetic on them.
 
 A value is a microsecond, or where there are too many the middle of a bucket of 2**-8 of its size
 (transforms/benchmark.py).
@@ -30,7 +30,7 @@ def carried(n: int, per_thousand: float) -> bool:
 
 
 def quantile(values: Values, times: Values, per_thousand: Sequence[float]) -> list[float]:
-    """Quantiles (linear between ranks, as numpy's default) of sorted values, each there so many times."""
+    """Quantiles (linear between ranks, as numpy's default) of sorted values, each with its number of records."""
     upto = np.cumsum(times)
     rank = np.asarray(per_thousand, dtype=np.float64) / 1000 * (upto[-1] - 1)
     below, above = (values[np.searchsorted(upto, edge, side="right")] for edge in (np.floor(rank), np.ceil(rank)))
@@ -38,14 +38,14 @@ def quantile(values: Values, times: Values, per_thousand: Sequence[float]) -> li
 
 
 def groups(counts: pa.Table, by: Sequence[str]) -> Iterator[tuple[dict[str, Any], Values, Values]]:
-    """Each group with its sorted values and how often each is there."""
+    """Each group with its sorted values and the number of records of each."""
     if not counts.num_rows:
         return
-    complete = counts.group_by([*by, VALUE]).aggregate([(RECORDS, "sum")])
-    complete = complete.sort_by([(name, "ascending") for name in (*by, VALUE)])
-    sizes = complete.group_by(list(by), use_threads=False).aggregate([(VALUE, "count")])
-    values = complete[VALUE].to_numpy().astype(np.float64)
-    times = complete[f"{RECORDS}_sum"].to_numpy().astype(np.float64)
+    merged = counts.group_by([*by, VALUE]).aggregate([(RECORDS, "sum")])
+    merged = merged.sort_by([(name, "ascending") for name in (*by, VALUE)])
+    sizes = merged.group_by(list(by), use_threads=False).aggregate([(VALUE, "count")])
+    values = merged[VALUE].to_numpy().astype(np.float64)
+    times = merged[f"{RECORDS}_sum"].to_numpy().astype(np.float64)
     begin = 0
     for key in sizes.to_pylist():
         end = begin + key.pop(f"{VALUE}_count")
@@ -54,7 +54,7 @@ def groups(counts: pa.Table, by: Sequence[str]) -> Iterator[tuple[dict[str, Any]
 
 
 def bucketed(counts: pa.Table) -> pa.Table:
-    """The same with values in buckets, as transforms/benchmark.py makes them."""
+    """The same counts with values in buckets, as transforms/benchmark.py makes them."""
     values = counts[VALUE].to_numpy().astype(np.float64)
     width = 2.0 ** np.maximum(np.floor(np.log2(np.maximum(values, 1))) - BITS, 0)
     return counts.set_column(
@@ -73,9 +73,9 @@ def quantiles(counts: pa.Table, by: Sequence[str], per_thousand: Sequence[float]
 
 
 def send_lags(lags: pa.Table) -> list[dict[str, Any]]:
-    """block, part, records, lag_p99_us: how late the load client was, over all records that were tried; and by how
-    much its median grew from the first quarter of the part to the last (then it sends later and later than it should),
-    None where quarters were not distinguished.
+    """block, part, records, lag_p99_us: the send lag of the load client over all records; and lag_grew_us: by how much
+    its median grew from the first quarter of the part to the last (a load client that falls behind), None where
+    quarters were not counted.
     """
     place = ["block", "part"]
     medians: dict[tuple[Any, ...], dict[int, float]] = {}

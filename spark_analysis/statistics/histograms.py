@@ -1,4 +1,4 @@
-"""Histograms of a run folder in place of its records: the counts that an aggregation of records would have given.
+"""Histograms of a run folder in place of its records: the same counts as an aggregation of the records gives.
 
 A value is the middle of its bucket, which is at most a thousandth of it wide.
 """
@@ -41,12 +41,12 @@ def latencies(table: pa.Table) -> pa.Table:
 
 
 def end_to_end(table: pa.Table) -> pa.Table:
-    """block, part, value (µs from the due time until a consumer had it), records."""
+    """block, part, value (µs from the due time until a consumer received it), records."""
     return _values(table, "end_to_end")
 
 
 def send_lag(table: pa.Table) -> pa.Table:
-    """block, part, value (µs after the due time that it was sent), records: all records that were tried."""
+    """block, part, value (µs from the due time until the send), records: all records that were sent."""
     return _values(table, "send_lag")
 
 

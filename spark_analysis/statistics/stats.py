@@ -12,7 +12,7 @@ from scipy import stats as reference
 
 from spark_analysis.statistics.verdict_words import IMPROVED, NOT_ENOUGH, REGRESSED, WITHIN_NOISE
 
-# The least number of rounds whose strongest signed-rank result has p < 0.05, two-sided (2/64).
+# The smallest number of rounds whose strongest signed-rank result has p < 0.05, two-sided (2/64).
 MIN_PAIRS = 6
 CONFIDENCE = 0.95
 ALPHA = 1 - CONFIDENCE
@@ -29,7 +29,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Equivalence:
-    """Two one-sided tests against a margin (1.05: five per cent up or down): p of the weaker one, and what follows."""
+    """Two one-sided tests against a margin (1.05: five per cent up or down): p of the weaker one, and the result."""
 
     margin: float
     p: float
@@ -49,7 +49,7 @@ def signed_rank(values: Sequence[float]) -> Interval | None:
 
 
 def signed_rank_ratio(ratios: Sequence[float]) -> Interval | None:
-    """The same of ratios: taken of their logarithms, so that 2 and 1/2 are as far from 1."""
+    """The same estimate of ratios, from their logarithms: 2 and 1/2 are equally far from 1."""
     found = signed_rank([math.log(r) for r in ratios])
     return None if found is None else Interval(*(math.exp(v) for v in (found.estimate, found.low, found.high)))
 
@@ -63,10 +63,10 @@ def signed_rank_p(ratios: Sequence[float]) -> float | None:
 
 
 def equivalence(ratios: Sequence[float], margin: float) -> Equivalence | None:
-    """Tests that the ratios stay inside 1/margin to margin: two exact one-sided signed-rank tests, each at 2.5 %: it
-    is shown exactly when the complete 95 % interval lies inside. None with too few rounds.
+    """Equivalence of the ratios within 1/margin to margin: two one-sided exact signed-rank tests, each at 2.5 %, so
+    that it is shown exactly when the full 95 % interval lies inside. None with too few rounds.
 
-    That no difference shows proves nothing; this does.
+    A test that finds no difference does not show that there is none; this one does.
     """
     if margin <= 1:
         raise ValueError(f"a margin is a factor above 1, not {margin}")
@@ -80,18 +80,18 @@ def equivalence(ratios: Sequence[float], margin: float) -> Equivalence | None:
 
 
 def _signed_rank_test(values: Sequence[float], side: str) -> float:
-    """Exact p; values that are equal (a simulation, a clock of few digits) take mean ranks."""
+    """Exact p; equal values (a simulation, a coarse clock) take mean ranks."""
     given = np.asarray([v for v in values if v], dtype=np.float64)
     if not len(given):
         return 1.0
     tied = len(set(np.abs(given).tolist())) < len(given) or len(given) < len(values)
-    # Flipping all signs is what the exact test counts; scipy does that for tied ranks only when requested to.
+    # Flipping all signs is what the exact test counts; for tied ranks scipy does that only on request.
     method = reference.PermutationMethod(n_resamples=2**13, rng=np.random.default_rng(0)) if tied else "exact"
     return float(reference.wilcoxon(given, alternative=side, method=method).pvalue)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p of a family of tests, in the order given: the least is multiplied by the number of all, and so on."""
+    """Adjusted p of a family of tests, in the order given: the smallest times their number, the next times one less."""
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])
     out, reached = [0.0] * len(p_values), 0.0
     for rank, i in enumerate(order):
@@ -106,9 +106,8 @@ def noise_factor(low: float | None, high: float | None) -> float:
 
 
 def verdict(low: float | None, high: float | None, noise: float = 1.0) -> str:
-    """The verdict on the interval of a ratio of latencies, for the variant above the line.
-
-    ``noise`` is a factor from 1 on; no difference inside of it means anything.
+    """The verdict on a ratio of latencies by its interval; a difference within the factor ``noise``, 1 or more, is
+    within noise.
     """
     if low is None or high is None:
         return NOT_ENOUGH
@@ -116,7 +115,7 @@ def verdict(low: float | None, high: float | None, noise: float = 1.0) -> str:
 
 
 def _critical(n: int) -> int:
-    """Number of the smallest (and largest) Walsh averages that may be skipped at the requested confidence."""
+    """Number of the smallest (and largest) Walsh averages that the confidence interval leaves outside."""
     # ways[w]: number of sign patterns of ranks 1..n whose positive ranks sum to w.
     ways = [1] + [0] * (n * (n + 1) // 2)
     for rank in range(1, n + 1):

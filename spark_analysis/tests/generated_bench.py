@@ -56,7 +56,7 @@ def bench_run(
 ) -> Path:
     """Rounds of all modes, 100 records a second.
 
-    Every follower's fetch reports of each record by itself: rack b's after 1 ms (1 to 1.25 within a block), rack c's
+    Every record has a fetch of each follower by itself: rack b's after 1 ms (1 to 1.25 within a block), rack c's
     after three times that; an answer takes 0.1 ms more. acks=1 is answered after 0.1 ms. With a `pause` fault rack
     c's follower hangs for the part 'fault': acks=all is answered 50 ms after its end, the others as before. With a
     `kill` fault acks=all has no answer for the first half of the part, then as acks=min.insync.replicas. `invalid` are
@@ -106,7 +106,7 @@ def bench_run(
 
 
 def _waits(role: str, fault: dict[str, Any] | None, part: str, due: int, begin: int, end: int) -> str | int:
-    """The wait of an answer: for nothing, the near follower, the far one, or a moment."""
+    """The moment or follower (near, far, nothing) that an answer waits for."""
     if role == "least":
         return "nothing"
     if role == "candidate":

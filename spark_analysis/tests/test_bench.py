@@ -62,7 +62,7 @@ def test_send_lag_counts_records_without_an_answer_too(spark: SparkSession) -> N
     assert (row["records"], row["lag_p99_us"], row["lag_grew_us"]) == (100, 50_000, 0)
 
 
-def test_a_send_lag_that_grows_is_observed_while_it_is_small(spark: SparkSession) -> None:
+def test_a_growing_send_lag_is_noticed_while_it_is_small(spark: SparkSession) -> None:
     rows = [ack(i, i * MS, MS, sent_ns=START + i * MS + i * MS // 20) for i in range(100)]
     inside = latency.in_blocks(frame(spark, "acks", rows), windows(spark, window(START, START + 100 * MS)))
     (row,) = send_lags(inside)
@@ -88,7 +88,7 @@ def test_latency_around_a_moment_is_by_when_records_were_due(spark: SparkSession
         (None, None, NOT_ENOUGH),
     ],
 )
-def test_the_verdict_is_that_of_the_complete_interval(low: float | None, high: float | None, reported: str) -> None:
+def test_the_verdict_is_that_of_the_full_interval(low: float | None, high: float | None, reported: str) -> None:
     assert verdict(GOALS["P2", 500], low, high) == reported
 
 
@@ -109,7 +109,7 @@ def test_rounds_that_carry_a_quantile_are_compared_one_by_one() -> None:
     quantiles = {new: {r: {500: 80.0 + r} for r in range(7)}, old: {r: {500: 100.0 + r} for r in range(1, 8)}}
     found = Rounds(quantiles, {}).ratio(new, old, 500)
     assert found is not None
-    assert (found["rounds"], found["method"]) == (6, "per round"), "rounds that only one side has do not count"
+    assert (found["rounds"], found["method"]) == (6, "per round"), "rounds that only one variant has do not count"
     assert found["low"] == pytest.approx(81 / 101) and found["high"] == pytest.approx(86 / 106)
 
 
@@ -127,16 +127,16 @@ def test_a_quantile_that_no_block_carries_alone_is_pooled() -> None:
 
 
 def test_share_removed_is_of_the_wait_beyond_the_least() -> None:
-    sides = [("candidate", "quiet"), ("baseline", "quiet"), ("least", "quiet")]
+    variants = [("candidate", "quiet"), ("baseline", "quiet"), ("least", "quiet")]
     values = (20.0, 110.0, 10.0)
-    measured = Rounds({s: {r: {500: v} for r in range(6)} for s, v in zip(sides, values, strict=True)}, {})
-    found = measured.share_removed(sides[0], sides[1], sides[2], 500)
+    measured = Rounds({s: {r: {500: v} for r in range(6)} for s, v in zip(variants, values, strict=True)}, {})
+    found = measured.share_removed(variants[0], variants[1], variants[2], 500)
     assert found is not None and (found["estimate"], found["rounds"]) == (0.9, 6)
 
 
-def test_p0_is_patched_over_stock_and_only_requested_where_stock_takes_part() -> None:
-    sides = {("baseline", "quiet"): 102.0, ("stock", "quiet"): 100.0}
-    found = Rounds({s: {r: {500: v, 990: 2 * v} for r in range(6)} for s, v in sides.items()}, {})
+def test_p0_is_patched_over_stock_and_measured_only_where_stock_takes_part() -> None:
+    variants = {("baseline", "quiet"): 102.0, ("stock", "quiet"): 100.0}
+    found = Rounds({s: {r: {500: v, 990: 2 * v} for r in range(6)} for s, v in variants.items()}, {})
     modes = [{"role": "candidate", "acks": "all"}, {"role": "baseline", "acks": "all"}]
     data: dict[str, Any] = {
         "workload": {"fault": None},

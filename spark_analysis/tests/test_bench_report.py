@@ -41,7 +41,7 @@ def quiet(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict
     return measured(spark, tmp_path_factory.mktemp("quiet") / "run", rtt_ms={"b": 2.0, "c": 2.0})
 
 
-def test_p1_and_the_noise_between_two_equal_modes(quiet: dict[str, Any]) -> None:
+def test_p1_is_measured_beside_the_noise_between_two_equal_modes(quiet: dict[str, Any]) -> None:
     row = goal(quiet, "P1")
     want = (NEAR_P50 + BACK) / (3 * NEAR_P50 + BACK)
     assert row["estimate"] == pytest.approx(want, rel=0.01)
@@ -59,7 +59,7 @@ def test_p3_compares_with_the_ideal_of_the_same_records(quiet: dict[str, Any]) -
     assert row["estimate"] == pytest.approx((NEAR_P50 + BACK) / NEAR_P50, rel=0.002)
     assert row["verdict"] == "meets the floor" and "way of the answer back" in row["note"]
     modes = {m["role"]: m for m in quiet["oracle"]["modes"]}
-    assert set(modes) == {"candidate", "baseline", "control"}, "acks=1 waits for nobody"
+    assert set(modes) == {"candidate", "baseline", "control"}, "acks=1 waits for no follower"
     assert all((m["records"], m["matched"]) == (1500, 1500) for m in modes.values())
     p50 = {role: m["quantiles"][0] for role, m in modes.items()}
     assert p50["baseline"]["ideal_us"] == pytest.approx(3000 * NEAR_P50, rel=0.001), "acks=all waits for the far one"
@@ -82,7 +82,7 @@ def test_without_delays_the_distances_are_not_evaluated(spark: SparkSession, tmp
     assert goal(data, "P3")["verdict"] == "not enough runs"
 
 
-def test_p4_one_follower_paused(spark: SparkSession, tmp_path: Path) -> None:
+def test_p4_is_measured_with_one_follower_paused(spark: SparkSession, tmp_path: Path) -> None:
     fault = {"how": "pause", "target": "c1", "seconds": 2.5, "recover": 0.0}
     data = measured(spark, tmp_path / "run", rounds=7, fault=fault, invalid={(1, "baseline"): ["2 in sync"]})
     (invalid,) = data["invalid"]
@@ -99,7 +99,7 @@ def test_p4_one_follower_paused(spark: SparkSession, tmp_path: Path) -> None:
     assert max(p["max_us"] for p in line["points"] if p["role"] == "baseline") == pytest.approx(2_550_000)
 
 
-def test_p5_a_rack_of_followers_killed(spark: SparkSession, tmp_path: Path) -> None:
+def test_p5_is_measured_with_a_rack_of_followers_killed(spark: SparkSession, tmp_path: Path) -> None:
     fault = {"how": "kill", "target": "rack:c", "seconds": 2.5, "recover": 0.0}
     row = goal(measured(spark, tmp_path / "run", fault=fault), "P5")
     # acks=all is silent for the first half of the part; the candidate's longest gap is 10 ms and what latency differs.
@@ -134,7 +134,7 @@ def test_blocks_beyond_a_limit_are_invalid_and_the_page_says_why(spark: SparkSes
     assert set(tables) == {"bench_block_quantiles", "bench_histogram", "bench_outcomes", "bench_oracle"}
 
 
-def test_a_report_without_valid_blocks_says_so_and_draws_nothing(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_run_without_valid_blocks_says_so_and_has_no_pictures(spark: SparkSession, tmp_path: Path) -> None:
     busy = {
         (n, str(r)): ["the processors were 100% busy"]
         for n in range(4)
@@ -153,7 +153,7 @@ def test_a_report_without_valid_blocks_says_so_and_draws_nothing(spark: SparkSes
         ("minisr", 300, "due_mono_ns", 4 * SECOND, "moved by 4.000 s against each other in the due times of .* minisr"),
     ],
 )
-def test_a_clock_that_went_back_between_or_in_blocks(
+def test_a_clock_that_went_back_is_refused_in_blocks_only(
     spark: SparkSession, tmp_path: Path, producer: str, row: int, column: str, by: int, reported: str
 ) -> None:
     path = bench_run(tmp_path / "run", rounds=2)

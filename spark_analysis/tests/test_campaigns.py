@@ -1,4 +1,4 @@
-"""What campaigns bring: counts, end to end, stalls, a ramp, a load client that falls behind."""
+"""Kinds of measurements of campaigns: counts, end to end, stalls, a ramp, a load client that falls behind."""
 
 from __future__ import annotations
 
@@ -99,9 +99,7 @@ def test_counts_say_what_the_records_say(spark: SparkSession, tmp_path: Path) ->
     ]
 
 
-def test_p8_what_a_consumer_is_given_comes_as_late_whatever_the_producer_waits_for(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_p8_end_to_end_latency_is_equal_whatever_the_producer_waits_for(spark: SparkSession, tmp_path: Path) -> None:
     path = bench_run(tmp_path / "run", rtt_ms={"b": 2.0, "c": 20.0})
     polls = [
         {"consumer": r["producer"], "number": n, "topic": r["topic"], "partition": 0, "offset": r["offset"]}
@@ -139,7 +137,7 @@ def test_p6_stalled_followers_need_a_sample_that_carries_the_quantile(spark: Spa
     (row,) = data["goals"]
     assert [(b["block"], b["invalid"]) for b in data["invalid"]] == [(3, ["no record was sent"])]
     assert (row["id"], row["estimate"], row["verdict"]) == ("P6", None, "not enough runs")
-    assert row["note"] == "p99.9 needs 100,000 records of each variant"
+    assert row["note"] == "p99.9 needs 100,000 records of either mode"
     invalid = {(0, "candidate"): ["no follower was stalled"]}
     many = counted(bench_run(tmp_path / "many", rounds=7, invalid=invalid), times=100)
     workload(many, stalls={"nodes": ["b1", "c1"], "seconds": 0.05, "every": 1.6})
@@ -163,7 +161,7 @@ def test_a_load_client_that_sends_later_and_later_discards_its_block(spark: Spar
     assert invalid["block"] == 1 and invalid["invalid"] == ["the load client fell behind: its send lag grew by 4.5 ms"]
 
 
-def test_a_ramp_ends_in_what_each_mode_can_do(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_ramp_gives_the_capacity_of_each_mode(spark: SparkSession, tmp_path: Path) -> None:
     path = bench_run(tmp_path / "run", rounds=6, per_block=100, late=(1, "baseline"))
     lines = []
     for line in (path / "events.jsonl").read_text().splitlines():
@@ -182,8 +180,8 @@ def test_a_ramp_ends_in_what_each_mode_can_do(spark: SparkSession, tmp_path: Pat
     part = built(spark, path)
     assert part["bench"]["invalid"] == [], "a client that is late is what a ramp looks for"
     (goal,) = part["bench"]["goals"]
-    assert goal["what"].startswith("answers a second") and goal["sign"] == "≥ "
+    assert goal["what"].startswith("maximum answers/s") and goal["sign"] == "≥ "
     assert goal["estimate"] == pytest.approx(0.99, abs=0.001) and goal["verdict"] == GOAL_MET
-    assert "acks=all: 99 answers a second at most; no rate does." in part["findings"]
+    assert "acks=all: 99 answers/s at most; no rate was sustained." in part["findings"]
     page = render.page(document.build([part], []))
     assert "Throughput at the knee" in page and "too few were answered" in page

@@ -81,7 +81,7 @@ def test_a_real_cycle_is_evaluated_ok(
     assert "ok" in (tmp_path / "out" / "check.html").read_text(encoding="utf-8")
 
 
-def test_a_lost_record_is_reported_with_its_complete_history(
+def test_a_lost_record_is_reported_with_its_full_history(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     part = real().named("orders")
@@ -92,18 +92,18 @@ def test_a_lost_record_is_reported_with_its_complete_history(
         == 1
     )
     text = capsys.readouterr().err
-    assert "lost-write" in text and "in the end on no replica" in text
+    assert "lost-write" in text and "at the end on no replica" in text
     complete = json.loads((tmp_path / "out" / "check.json").read_text(encoding="utf-8"))["runs"][0]
     story = next(a for a in complete["anomalies"] if a["anomaly"] == "lost-write" and a["offset"] == lost)["history"]
     lines = [line["what"] for line in story]
     assert any("sent to orders-1" in line for line in lines)
     assert any(f"OK, offset {lost}" in line for line in lines)
     assert any("leader" in line and "in sync" in line for line in lines)
-    assert any("was given" in line for line in lines)
+    assert any(" received " in line for line in lines)
     assert "lost-write" in (tmp_path / "out" / "check.html").read_text(encoding="utf-8")
 
 
-def test_what_was_not_read_is_not_evaluated(spark: SparkSession, run: Path, tmp_path: Path) -> None:
+def test_data_that_was_not_read_makes_the_verdict_unknown(spark: SparkSession, run: Path, tmp_path: Path) -> None:
     events = (run / "events.jsonl").read_text(encoding="utf-8").splitlines()
     kept = [e for e in events if json.loads(e)["name"] != "replica" or json.loads(e)["data"]["node"] != "b1"]
     (run / "events.jsonl").write_text("\n".join(kept) + "\n", encoding="utf-8")
@@ -114,7 +114,7 @@ def test_what_was_not_read_is_not_evaluated(spark: SparkSession, run: Path, tmp_
     assert main(["check", str(run), "--out", str(tmp_path / "out"), "--master", "local[2]"]) == 3
 
 
-def test_a_span_that_was_not_requested_can_be_requested_afterwards(spark: SparkSession, run: Path) -> None:
+def test_min_racks_replaces_the_span_that_topics_require(spark: SparkSession, run: Path) -> None:
     history = read_history(spark, run)
     assert timeline.under_racks(history).isEmpty()
     assert timeline.under_racks(history, min_racks=3).select("topic").distinct().collect() == [("cycle-2",)]

@@ -18,7 +18,7 @@ from spark_analysis.statistics import counts
 from spark_analysis.tests.generated import START, window, windows
 from spark_analysis.transforms import benchmark, latency
 
-ASKED = (500, 750, 900, 950, 990, 995, 999, 999.9)
+REQUESTED = (500, 750, 900, 950, 990, 995, 999, 999.9)
 N = 1_000_000
 
 
@@ -45,13 +45,13 @@ def made(name: str) -> NDArray[np.int64]:
 @pytest.mark.parametrize("name", ["lognormal", "pareto", "bimodal", "constant"])
 def test_quantiles_of_generated_data_are_within_half_a_percent(name: str) -> None:
     values = made(name)
-    want = np.percentile(values, [q / 10 for q in ASKED])
+    want = np.percentile(values, [q / 10 for q in REQUESTED])
     complete = table(values)
     assert counts.bucketed(complete).num_rows == complete.num_rows, "one row a value: buckets are merged by summing"
-    exact = [r["value_us"] for r in counts.quantiles(complete, ["g"], ASKED)]
+    exact = [r["value_us"] for r in counts.quantiles(complete, ["g"], REQUESTED)]
     assert exact == pytest.approx(want, rel=1e-9)
-    rough = [r["value_us"] for r in counts.quantiles(counts.bucketed(complete), ["g"], ASKED)]
-    assert rough == pytest.approx(want, rel=0.005) and len(rough) == len(ASKED)
+    rough = [r["value_us"] for r in counts.quantiles(counts.bucketed(complete), ["g"], REQUESTED)]
+    assert rough == pytest.approx(want, rel=0.005) and len(rough) == len(REQUESTED)
 
 
 def test_groups_are_kept_apart_and_a_short_one_has_no_deep_quantile() -> None:

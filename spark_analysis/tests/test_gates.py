@@ -39,7 +39,7 @@ def evaluated(reported: dict[str, Any], **gate: Any) -> gates.Outcome:
 
 
 @pytest.mark.parametrize(("at_most", "met"), [(0.168, True), (0.16, False)])
-def test_a_bound_is_about_the_complete_interval(at_most: float, met: bool) -> None:
+def test_a_bound_is_about_the_full_interval(at_most: float, met: bool) -> None:
     reported = document(ratio(0.154, 0.14, 0.168, "improved"))
     found = evaluated(reported, of="ratio", at_most=at_most)
     assert (found.met, found.known) == (met, True)
@@ -78,7 +78,7 @@ def test_what_is_not_known_is_missed_unless_the_gate_says_otherwise() -> None:
     assert "no run of a benchmark named nothing*" in evaluated(reported, of="ratio", run="nothing*", at_most=9).observed
 
 
-def test_lost_records_goals_invalid_parts_and_folders_skipped() -> None:
+def test_gates_on_lost_records_goals_invalid_parts_and_skipped_folders() -> None:
     reported = document(lost=1)
     assert (
         evaluated(reported, of="lost", at_most=0).observed

@@ -95,7 +95,7 @@ def step(role: str, pair: int, rate: float, acked: float, beyond: str = "") -> d
     return {"kind": "phase", "name": "block", "state": "end", "data": {**place, **observed}}
 
 
-def test_the_knee_is_where_answers_stay_behind_and_capacity_what_was_answered_at_most() -> None:
+def test_the_knee_is_the_highest_sustained_rate_and_capacity_the_most_answers() -> None:
     events = []
     for pair in range(6):
         for role, most in (("baseline", 3_300.0 + pair), ("control", 3_600.0 + pair), ("stock", 3_000.0 + pair)):

@@ -29,14 +29,14 @@ def test_a_folder_is_read_with_its_run_id(spark: SparkSession, tmp_path: Path) -
     assert [(r["run"], r["seq"]) for r in run.acks.collect()] == [("x", 0)]
 
 
-def test_no_folder_at_all(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_missing_folder_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     text = message(spark, tmp_path / "nowhere")
     assert (
         "is not a run folder" in text and "observed: manifest.json: " in text and "give a folder made by a run" in text
     )
 
 
-def test_another_schema_version(spark: SparkSession, tmp_path: Path) -> None:
+def test_another_schema_version_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     text = message(spark, folder(tmp_path / "x", schema_version=99))
     assert "observed: schema version 99, wanted 3" in text and "read it with the release that made it" in text
 
@@ -58,11 +58,11 @@ def test_events_of_schema_version_2_get_their_present_names(tmp_path: Path) -> N
     assert [e["data"] for e in present] == [e["data"] for e in older]
 
 
-def test_a_manifest_with_a_missing_value(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_manifest_with_a_missing_value_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     assert "observed: seed=None" in message(spark, folder(tmp_path / "x", seed=None))
 
 
-def test_a_table_with_other_columns(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_table_with_other_columns_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     path = folder(tmp_path / "x", acks=[ack(0, 0, MS)])
     file = path / "acks/part-0.parquet"
     table = pq.read_table(file)
@@ -72,13 +72,13 @@ def test_a_table_with_other_columns(spark: SparkSession, tmp_path: Path) -> None
     assert "acks of" in text and "missing ['cause'], unknown ['why'], other types ['seq is string, not int64']" in text
 
 
-def test_a_missing_table(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_missing_table_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     path = folder(tmp_path / "x")
     (path / "reads").rmdir()
     assert "no folder reads" in message(spark, path)
 
 
-def test_an_event_of_an_unknown_kind(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_event_of_an_unknown_kind_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     path = folder(tmp_path / "x", events=[event(1, "note", "ok"), event(2, "rumour", "odd")])
     text = message(spark, path)
     assert "line 2 of the events" in text and '"rumour"' in text
@@ -102,7 +102,7 @@ def test_a_file_cut_short_is_named(spark: SparkSession, tmp_path: Path) -> None:
     assert "observed: 0 bytes; " in message(spark, path)
 
 
-def test_a_second_file_with_other_columns_is_observed_too(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_second_file_with_other_columns_is_refused_too(spark: SparkSession, tmp_path: Path) -> None:
     path = folder(tmp_path / "x", acks=[ack(0, 0, MS)])
     table = pq.read_table(path / "acks/part-0.parquet")
     pq.write_table(table.drop_columns(["cause"]), path / "acks/part-1.parquet")

@@ -51,7 +51,7 @@ def plainly(record: dict[str, Any], fetches: list[dict[str, Any]], m: int, k: in
 
 
 @pytest.mark.parametrize(("m", "k"), [(1, 1), (2, 1), (2, 2), (3, 2), (3, 3), (5, 3)])
-def test_it_is_the_order_statistic(spark: SparkSession, m: int, k: int) -> None:
+def test_a_quantile_is_the_order_statistic(spark: SparkSession, m: int, k: int) -> None:
     acks, fetches = made(seed=m * 10 + k)
     racks = spark.createDataFrame(list(RACKS.items()), "broker int, rack string")
     found = oracle.arrivals(frame(spark, "acks", acks), frame(spark, "fetches", fetches), racks)

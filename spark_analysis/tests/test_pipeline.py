@@ -1,4 +1,4 @@
-"""Reuse of what was computed before; folders that lie are skipped by name."""
+"""Results are computed once and reused; folders with impossible contents are skipped by name."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_new_folder_is_the_only_one_read(
     more = report(out, *runs, small(tmp_path / "b", 22))
     assert more["work"] == {"computed": ["b"], "reused": ["a"], "acks_read": 22} and opened == ["b"]
     assert more["runs"][:1] == made["runs"] and [r["run_id"] for r in more["runs"]] == ["a", "b"]
-    assert "computed 1 runs, knew 1" in capsys.readouterr().err
+    assert "computed 1 runs, reused 1" in capsys.readouterr().err
     rows = pq.read_table(out / "tables/outcomes").to_pylist()
     assert sorted((r["run"], r["records"]) for r in rows) == [("a", 11), ("b", 22)]
     # Nothing new: no session is needed at all.
@@ -67,7 +67,7 @@ def kept(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return base
 
 
-def test_what_was_kept_is_found(kept: Path) -> None:
+def test_a_kept_entry_is_found(kept: Path) -> None:
     found = Cache(kept / "cache", print).find(read_folder(kept / "a"))
     assert found is not None and found.part == {"run_id": "a"}
     assert pq.read_table(found.tables["numbers"]).to_pylist() == [{"n": 0}, {"n": 1}, {"n": 2}]
@@ -101,7 +101,7 @@ def test_two_reports_that_keep_the_same_run_do_not_disturb_each_other(tmp_path: 
 
 
 @pytest.mark.parametrize("damage", ["part.json", "tables/numbers", "entry.json", "gone"])
-def test_what_was_kept_and_is_damaged_is_not_used(kept: Path, tmp_path: Path, damage: str) -> None:
+def test_a_damaged_entry_is_not_used(kept: Path, tmp_path: Path, damage: str) -> None:
     shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
     if damage == "gone":
         (tmp_path / "cache/a/part.json").unlink()
@@ -114,7 +114,7 @@ def test_what_was_kept_and_is_damaged_is_not_used(kept: Path, tmp_path: Path, da
     assert len(reported) == 1 and reported[0].startswith("what was kept of a is damaged (")
 
 
-def test_a_folder_that_changed_and_another_release_are_not_known(kept: Path, tmp_path: Path) -> None:
+def test_a_changed_folder_and_another_release_are_computed_again(kept: Path, tmp_path: Path) -> None:
     shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
     reported: list[str] = []
     known = Cache(tmp_path / "cache", reported.append)

@@ -138,14 +138,14 @@ def test_trials_of_the_same_benchmark_are_reported_together(document: dict[str, 
     ratio = next(row["estimate"] for row in goals if row["estimate"] and not row["verdict"].startswith(NOT_HERE))
     made = build([one, other], [])
     lines = markdown.summary(made).splitlines()
-    place = lines.index("## made: 2 trials of its cluster together")
+    place = lines.index("## made: 2 trials, each on a fresh cluster")
     head = next(n for n in range(place, len(lines)) if lines[n].startswith("| "))
     assert lines[place + 2].startswith("- made, 2 trials: P")
-    assert lines[head].endswith("| 95 % interval | trials | verdict | each life |")
+    assert lines[head].endswith("| 95 % interval | trials | verdict | each trial |")
     assert lines[head + 2].endswith(f"| - | 2 | not enough runs | {ratio:.2f}, {ratio:.2f} |")
     page = Text(render.page(made)).text
-    assert "2 trials of its cluster together" in page and f"not enough runs {ratio:.2f}, {ratio:.2f}" in page
-    assert "trials of its cluster" not in Text(render.page(build([one], []))).text
+    assert "2 trials, each on a fresh cluster" in page and f"not enough runs {ratio:.2f}, {ratio:.2f}" in page
+    assert "each on a fresh cluster" not in Text(render.page(build([one], []))).text
 
 
 def test_the_page_needs_nothing_from_outside(html: str) -> None:
@@ -156,7 +156,7 @@ def test_the_page_needs_nothing_from_outside(html: str) -> None:
     assert not re.findall(r"url\((?!#)|@import", html)
 
 
-def test_pictures_follow_the_look_of_the_page(html: str) -> None:
+def test_pictures_follow_the_theme_of_the_page(html: str) -> None:
     page = Text(html)
     pictures = [a for t, a in page.tags if t == "svg"]
     assert len(pictures) == 4 and all(a.get("aria-label") for a in pictures)
@@ -186,7 +186,7 @@ def test_nothing_to_read_is_a_failure_that_names_every_folder(
     assert not (tmp_path / "out").exists()
 
 
-def test_an_unfinished_and_an_empty_run_say_so(
+def test_unfinished_and_empty_runs_are_named(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cut = folder(tmp_path / "cut", state="running", acks=[ack(0, 0, MS)])
@@ -251,7 +251,7 @@ def test_numbers_in_the_browser_are_those_of_the_document(
         for r in run["bench"]["ratios"]
     ]
     assert len(rows) == 3
-    skipped = browser.ask("document.querySelector('#left-out').textContent")
+    skipped = browser.ask("document.querySelector('#skipped').textContent")
     assert all(e["observed"] in skipped and e["do"] in skipped for e in document["skipped"])
 
 
@@ -262,7 +262,7 @@ def test_the_page_prints_on_white_and_nothing_is_cut_off(browser: Browser, repor
     assert len(browser.call("Page.printToPDF")["data"]) > 50_000
 
 
-def test_the_answer_comes_first(document: dict[str, Any]) -> None:
+def test_the_headline_comes_first(document: dict[str, Any]) -> None:
     assert document["headline"] == [
         "made: acks=min.insync.replicas answers in 0.353 of acks=all's p50 with the same guarantee (2 racks), "
         "not enough runs.",

@@ -96,7 +96,7 @@ def test_the_interval_holds_the_true_ratio_as_often_as_it_says() -> None:
         ([], []),
     ],
 )
-def test_holm(given: list[float], want: list[float]) -> None:
+def test_holm_adjusts_the_p_values_of_a_family(given: list[float], want: list[float]) -> None:
     assert stats.holm(given) == pytest.approx(want)
 
 

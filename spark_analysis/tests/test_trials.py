@@ -15,7 +15,7 @@ MODES = [{"role": "baseline", "label": "acks=all"}, {"role": "candidate", "label
 
 
 def life(number: int, ratio: float | None, again: float = 1.01, **spec: Any) -> dict[str, Any]:
-    """The part of a run that is looked at: a goal with its ratio, and how much acks=all differs from itself."""
+    """A run's part, reduced to a goal with its ratio and the ratio of the control."""
     goal = {"id": "P0", "what": P50, "estimate": ratio, "verdict": NOT_ENOUGH}
     noise = {"role": "control", "part": "quiet", "per_thousand": 500, "estimate": again}
     return {
@@ -67,7 +67,7 @@ def test_throughput_is_evaluated_beside_its_own_noise() -> None:
     assert loud["verdict"] == "not shown: acks=all differs from itself by a factor of 1.11, more than the floor"
 
 
-def test_what_no_run_could_answer_is_not_answered_by_many() -> None:
+def test_a_goal_that_no_run_measures_is_not_measured_over_trials() -> None:
     runs = [life(n, 1.0) for n in range(6)]
     for run in runs:
         run["bench"]["goals"].append(

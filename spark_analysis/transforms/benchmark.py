@@ -18,7 +18,7 @@ LATENCY, SEND_LAG = "latency", "send_lag"
 def bucket(value: Column) -> Column:
     """The middle of the log-linear bucket of a value from 0 on; small values are kept, but for fractions."""
     bits = F.greatest(F.floor(F.log2(F.greatest(value, F.lit(1)))) - BITS, F.lit(0)).cast("int")
-    # The functions of the same name take constants only.
+    # The functions of the same name take only constants.
     low = F.call_function("shiftleft", F.call_function("shiftright", F.floor(value), bits), bits)
     return low + (F.call_function("shiftleft", F.lit(1), bits) - 1) / 2
 
@@ -33,7 +33,7 @@ def record_counts(inside: DataFrame, *, exact: bool) -> DataFrame:
     acked = outcome() == "OK"
     latency_us = F.when(acked, F.expr("(done_ns - due_ns) div 1000"))
     lag_us = F.expr("(sent_ns - due_ns) div 1000")
-    reported = inside.select(
+    measured = inside.select(
         *("block", "part", "quarter", "cause"),
         # Null where it went well: a key without text is counted in half the time.
         F.when(~acked, outcome()).alias("failed"),
@@ -46,7 +46,7 @@ def record_counts(inside: DataFrame, *, exact: bool) -> DataFrame:
     sets = [["block", "part", "failed", "cause", "latency"], ["block", "part", "quarter", "lag"]]
     is_lag = F.grouping("latency") == 1
     return (
-        reported.groupingSets(sets, *dict.fromkeys(sets[0] + sets[1]))
+        measured.groupingSets(sets, *dict.fromkeys(sets[0] + sets[1]))
         .agg(
             F.count("*").alias("records"),
             F.max("latency_us").alias("max_us"),

@@ -1,4 +1,4 @@
-"""Times of one run that cannot be: what a clock that went back, or was set, leaves behind."""
+"""Impossible times in one run: the traces of a clock that went back or was set."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ CLOCK_OBSERVED = ("early", "from_ns", "until_ns")
 
 
 def early() -> Column:
-    """True if a record was answered before it was sent."""
+    """True for a record that was answered before it was sent."""
     return (F.col("done_ns") > 0) & (F.col("done_ns") < F.col("sent_ns"))
 
 
 def shift() -> Column:
-    """The lead of the wall clock over the monotonic clock in the due time (ns): the same until somebody sets it."""
+    """Wall clock minus monotonic clock in the due time (ns): constant until the clock is set."""
     return F.col("due_ns") - F.col("due_mono_ns")
 
 
@@ -28,5 +28,5 @@ def clock_observed() -> list[Column]:
 
 def odd_times(acks: DataFrame) -> DataFrame:
     """CLOCK_OBSERVED of each producer."""
-    reported = acks.select("producer", early().alias("early"), shift().alias("shift"))
-    return reported.groupBy("producer").agg(*clock_observed())
+    times = acks.select("producer", early().alias("early"), shift().alias("shift"))
+    return times.groupBy("producer").agg(*clock_observed())

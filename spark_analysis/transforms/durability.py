@@ -1,4 +1,4 @@
-"""Acknowledged records compared with what can be read back."""
+"""Acknowledged records against the records read back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KEY = ["run", "producer", "seq"]
 def fates(acks: DataFrame, reads: DataFrame, read_topics: DataFrame) -> DataFrame:
     """One row per sent record of a topic that was read to its end (run, topic of ``read_topics``).
 
-    ``times`` is how often it was read, ``moved`` whether it was read somewhere else than where it was acknowledged.
+    ``times`` is how often it was read, ``moved`` is true if it was read at another place than acknowledged.
     """
     found = (
         reads.where(F.col("seq") >= 0)
@@ -35,7 +35,7 @@ def fates(acks: DataFrame, reads: DataFrame, read_topics: DataFrame) -> DataFram
 
 
 def summary(record_fates: DataFrame) -> DataFrame:
-    """Per run and producer: acknowledged, lost, duplicates, moved, and what was read though never acknowledged."""
+    """Per run and producer: acknowledged, lost, duplicates, moved, and records read though never acknowledged."""
     acked = F.col("acked")
     return (
         record_fates.groupBy("run", "producer")
@@ -70,7 +70,7 @@ def lost(record_fates: DataFrame) -> DataFrame:
 
 
 def phantoms(reads: DataFrame, acks: DataFrame) -> DataFrame:
-    """Records of a load client that were read but never sent, as far as the run knows."""
+    """Records of a load client that were read but that the run has no record of sending."""
     return reads.where(F.col("seq") >= 0).join(acks.select(*KEY), on=KEY, how="left_anti")
 
 

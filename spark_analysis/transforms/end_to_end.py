@@ -1,4 +1,4 @@
-"""From the due time of a record until a consumer in the same process had it."""
+"""Latency from the due time of a record until a consumer in the same process received it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 
 def counted(inside: DataFrame, polls: DataFrame) -> DataFrame:
-    """Records of each part of a block by complete µs; those that no consumer was given are skipped."""
+    """Records of each part of a block by latency in µs, rounded down; those that no consumer received are skipped."""
     observed = polls.groupBy("run", "producer", "seq").agg(F.min("read_ns").alias("read_ns"))
     return (
         inside.join(observed, on=["run", "producer", "seq"], how="inner")

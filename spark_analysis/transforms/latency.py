@@ -1,4 +1,4 @@
-"""Latency of acknowledged records from their due time, and what became of the others."""
+"""Latency of acknowledged records from their due time, and outcomes of all records."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def outcome() -> Column:
 
 
 def in_blocks(acks: DataFrame, blocks: DataFrame) -> DataFrame:
-    """The records that were due inside a block, with its mode, role, block, pair and part, and in which quarter (0 to
-    3) of the part they were due. Warm-up falls away here.
+    """The records that were due inside a block, with its mode, role, block, pair and part, and the quarter (0 to 3) of
+    the part in which they were due. Warm-up is dropped here.
     """
     due, begin, end = F.col("due_ns"), F.col("begin_ns"), F.col("end_ns")
-    # A record looks only at the windows of its own second, however many there are.
+    # A record is compared only with the windows of its own second, however many there are.
     seconds = F.sequence(_second(begin), _second(end - 1))
     windows = blocks.where(end > begin).withColumn("second", F.explode(seconds))
     return (
@@ -37,7 +37,7 @@ def _second(ns: Column) -> Column:
 
 
 def outcomes(acks: DataFrame, by: Sequence[str]) -> DataFrame:
-    """How many records ended how: one row per group, outcome and cause. Nothing is skipped."""
+    """Numbers of records: one row per group, outcome and cause. Nothing is skipped."""
     return (
         acks.withColumn("outcome", outcome())
         .groupBy(*by, "outcome", "cause")
@@ -47,7 +47,7 @@ def outcomes(acks: DataFrame, by: Sequence[str]) -> DataFrame:
 
 
 def acknowledged(acks: DataFrame) -> DataFrame:
-    """Acknowledged records with latency_us (from the due time) and lag_us (how late the send began)."""
+    """Acknowledged records with latency_us (from the due time) and lag_us (the send lag)."""
     return (
         acks.where((F.col("result") == "OK") & (F.col("done_ns") > 0))
         .withColumn("latency_us", F.floor((F.col("done_ns") - F.col("due_ns")) / 1000))

@@ -1,4 +1,4 @@
-"""The ideal quorum: the time when enough followers in enough racks had reported a leader of each record.
+"""The ideal quorum: when the leader of each record knew from fetches that enough followers in enough racks had it.
 
 With m replicas and k racks needed, the leader counting in both, that is max(T_(m-1), D_(k-1)): the (m-1)-th follower,
 and the (k-1)-th rack other than the leader's, each by its first follower. Waiting for all is the last follower.
@@ -14,22 +14,20 @@ _PLACE = ["run", "topic", "partition"]
 
 
 def arrivals(acked: DataFrame, fetches: DataFrame, racks: DataFrame) -> DataFrame:
-    """One row per record: followers_ns (when each follower's fetch confirmed it, first one first), racks_ns (the same
-    of each rack other than the leader's, by its first follower).
+    """One row per record: followers_ns (when each follower's fetch showed that it holds the record, earliest first),
+    racks_ns (the same for each rack other than the leader's, by its first follower).
 
-    ``acked`` has topic, partition and offset; ``racks`` broker and rack. A follower that never confirmed a record has
-    no entry.
+    ``acked`` has topic, partition and offset; ``racks`` broker and rack. A follower whose fetches never
+    passed a record has no entry.
     """
-    reported = fetches.select(
-        *_PLACE, "leader", "follower", F.col("leo").alias("upto"), F.col("mono_ns").alias("at_ns")
-    )
+    fetched = fetches.select(*_PLACE, "leader", "follower", F.col("leo").alias("upto"), F.col("mono_ns").alias("at_ns"))
     pairs = fetches.select(*_PLACE, "leader", "follower").distinct()
     requested = (
         acked.select(*_RECORD, "topic", "partition", (F.col("offset") + 1).alias("upto"))
         .join(F.broadcast(pairs), on=_PLACE, how="inner")
         .withColumn("at_ns", F.lit(None).cast("long"))
     )
-    # A follower holds a record from the first fetch on that reports of an end behind it: the least time of all such.
+    # A follower holds a record from its first fetch of an offset beyond it: the earliest time of all such fetches.
     order = (
         Window.partitionBy(*_PLACE, "leader", "follower")
         .orderBy(F.desc("upto"))
@@ -40,7 +38,7 @@ def arrivals(acked: DataFrame, fetches: DataFrame, racks: DataFrame) -> DataFram
         for who in ("leader", "follower")
     }
     found = (
-        requested.unionByName(reported, allowMissingColumns=True)
+        requested.unionByName(fetched, allowMissingColumns=True)
         .withColumn("known_ns", F.min("at_ns").over(order))
         .where(F.col("seq").isNotNull() & F.col("known_ns").isNotNull())
         .join(rack_of["leader"], on="leader", how="inner")
@@ -73,5 +71,5 @@ def all_ns(followers: int) -> Column:
 
 
 def _nth(times: str, number: Column) -> Column:
-    """The number-th entry; 0 for the 0-th, since the leader itself has the record first."""
+    """The entry at a position from 1 on; 0 for position 0, since the leader itself has the record first."""
     return F.when(number <= 0, F.lit(0).cast("long")).otherwise(F.get(F.col(times), number - 1))

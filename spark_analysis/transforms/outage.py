@@ -86,7 +86,7 @@ def longest_silence(acks: DataFrame) -> DataFrame:
 
 
 def firsts_after(acks: DataFrame, marks: DataFrame) -> DataFrame:
-    """Answers after each mark (run, mark, t_ns, until_ns): those with t_ns <= done < until_ns, and their first.
+    """Answers after each mark (run, mark, t_ns, until_ns), those with t_ns <= done < until_ns: numbers, first and last.
 
     Without a kind of answer its first and last are null.
     """
@@ -118,7 +118,7 @@ def firsts_after(acks: DataFrame, marks: DataFrame) -> DataFrame:
 
 
 def refusals_after(acks: DataFrame, marks: DataFrame) -> DataFrame:
-    """Per mark and name how many records ended without an acknowledgement, and when the first of them did.
+    """Per mark and name the number of records that ended without an acknowledgement, and the time of the first.
 
     A refusal is named by its cause where there is one (a batch given up after refusals), else by its result.
     """

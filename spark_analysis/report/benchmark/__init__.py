@@ -1,1 +1,1 @@
-"""The part of the document about benchmarks."""
+"""The part of the document about benchmarks, and its pictures."""

@@ -1,4 +1,4 @@
-"""Pictures of a benchmark: latency by quantile, what is saved at each, every block, and a fault over time."""
+"""Pictures of a benchmark: latency by percentile, latency saved, every block, and a fault over time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TICKS = (0, 500, 750, 900, 950, 990, 995, 999, 999.5, 999.9)
 
 
 def pictures(data: dict[str, Any], name: str) -> dict[str, str]:
-    """By name; a picture for which the run has nothing is skipped."""
+    """Pictures by name; one for which the run has no data is skipped."""
     found = {"nines": _nines(data, name), "shift": _shift(data, name), "blocks": _blocks(data, name)}
     if data["fault"] and data["fault"]["timeline"]:
         found["fault"] = _fault(data, name)
@@ -30,7 +30,7 @@ def _x(per_thousand: float) -> float:
     return -math.log10(1 - per_thousand / 1000)
 
 
-def _quantile_axis(axis: Any, deepest: float) -> None:
+def _percentile_axis(axis: Any, deepest: float) -> None:
     ticks = [q for q in _TICKS if q <= deepest]
     axis.set_xticks([_x(q) for q in ticks], [f"p{q / 10:g}" for q in ticks])
     axis.set_xlabel("percentile (log scale)")
@@ -41,7 +41,7 @@ def _legend(axis: Any, low: float = -0.18) -> None:
 
 
 def _nines(data: dict[str, Any], name: str) -> str:
-    """One line per mode, as deep as its sample carries; dashed while a fault lasted."""
+    """One line per mode, up to the last percentile that its sample carries; dashed during a fault."""
     with plt.rc_context({**STYLE, "svg.hashsalt": name + "nines"}):
         figure, axis = plt.subplots(figsize=(10, 3.8))
         deepest = 500.0
@@ -63,15 +63,15 @@ def _nines(data: dict[str, Any], name: str) -> str:
         if not axis.lines:
             plt.close(figure)
             return ""
-        _quantile_axis(axis, deepest)
+        _percentile_axis(axis, deepest)
         log_ms(axis)
         _legend(axis)
-        return svg(figure, f"Latency by quantile of {name}")
+        return svg(figure, f"Latency by percentile of {name}")
 
 
 def _shift(data: dict[str, Any], name: str) -> str:
-    """Latency saved by each other mode against the baseline, by percentile, while nothing is broken; the band is the
-    bootstrap interval, as far as there are rounds enough for one.
+    """Latency saved against the baseline by each other mode, by percentile, before any fault; the band is the bootstrap
+    interval, where there are enough rounds for one.
     """
     curve = {(r["role"], r["per_thousand"]): r["value_us"] for r in data["curve"] if r["part"] == "quiet"}
     with plt.rc_context({**STYLE, "svg.hashsalt": name + "shift"}):
@@ -93,13 +93,13 @@ def _shift(data: dict[str, Any], name: str) -> str:
             return ""
         axis.axhline(0, color=SECOND, linewidth=1.2)
         axis.set_ylabel("ms saved")
-        _quantile_axis(axis, deepest)
+        _percentile_axis(axis, deepest)
         _legend(axis, -0.22)
-        return svg(figure, f"Latency saved against acks=all by quantile of {name}")
+        return svg(figure, f"Latency saved against acks=all by percentile of {name}")
 
 
 def _blocks(data: dict[str, Any], name: str) -> str:
-    """Median of every block in the order in which they ran: shows the machine's drift. Invalid ones are hollow."""
+    """Median of every valid block in the order in which they ran: shows the machine's drift."""
     invalid = {(b["block"], b["part"]) for b in data["invalid"]}
     with plt.rc_context({**STYLE, "svg.hashsalt": name + "blocks"}):
         figure, axis = plt.subplots(figsize=(10, 2.8))
@@ -131,7 +131,7 @@ def _blocks(data: dict[str, Any], name: str) -> str:
 
 
 def _fault(data: dict[str, Any], name: str) -> str:
-    """One round: median (line) and maximum (points) of the latency by when records were due, the fault shaded."""
+    """One round: median (line) and maximum (points) of the latency by the time records were due, the fault shaded."""
     line = data["fault"]["timeline"]
     with plt.rc_context({**STYLE, "svg.hashsalt": name + "fault"}):
         figure, axis = plt.subplots(figsize=(10, 3.6))
@@ -142,7 +142,7 @@ def _fault(data: dict[str, Any], name: str) -> str:
             colour = _colour(data, mode["role"])
             axis.plot(x, [r["p50_us"] / 1000 for r in rows], color=colour, linewidth=2, label=mode["label"])
             axis.plot(x, [r["max_us"] / 1000 for r in rows], color=colour, linestyle="none", marker=".", markersize=3)
-        axis.set_xlabel("seconds since the fault began, by when records were due")
+        axis.set_xlabel("seconds since the fault began, by the time records were due")
         log_ms(axis)
         _legend(axis)
         return svg(figure, f"Latency around the fault, one round of {name}")

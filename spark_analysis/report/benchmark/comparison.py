@@ -1,5 +1,4 @@
-"""Every mode against the baseline: ratios, their verdicts beside the noise of the run, and the shift of complete
-curves.
+"""Every mode against the baseline: ratios, verdicts that allow for the noise of the run, and shift functions.
 
 Primary endpoints, fixed beforehand: p50 and p99 of the candidate. All others are secondary: their p-values are adjusted
 by Holm, and one that does not pass is not called a difference.
@@ -20,7 +19,7 @@ _SHIFT = (100, 250, 500, 750, 900, 950, 990, 995, 999, 999.9)
 
 
 def noises(measured: Rounds) -> list[dict[str, Any]]:
-    """By quantile the factor by which the baseline differed from itself, where it took part twice."""
+    """Noise by quantile: the factor by which the baseline differed from its control, where there is one."""
     out = []
     for q in QUANTILES:
         found = measured.ratio(("control", "quiet"), ("baseline", "quiet"), q)
@@ -31,7 +30,7 @@ def noises(measured: Rounds) -> list[dict[str, Any]]:
 
 
 def compared(modes: list[dict[str, Any]], measured: Rounds, noise: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Every mode against the baseline, in every part and quantile that the sample carries."""
+    """Ratios of every mode to the baseline, in every part and quantile that the sample carries."""
     band = {row["per_thousand"]: row["factor"] for row in noise}
     out = []
     for part in PARTS:
@@ -40,16 +39,16 @@ def compared(modes: list[dict[str, Any]], measured: Rounds, noise: list[dict[str
                 found = measured.ratio((mode["role"], part), ("baseline", part), q)
                 if mode["role"] != "baseline" and found is not None:
                     primary = mode["role"] == "candidate" and q in PRIMARY
-                    reported = {"mode": mode["label"], "role": mode["role"], "part": part, "per_thousand": q}
-                    # A fault is no part of what the two equal modes were compared in.
+                    place = {"mode": mode["label"], "role": mode["role"], "part": part, "per_thousand": q}
+                    # Baseline and control are compared before the fault only.
                     factor = band.get(q, 1.0) if part == "quiet" and mode["role"] != "control" else 1.0
-                    out.append({**reported, **found, "primary": primary, "noise": factor})
+                    out.append({**place, **found, "primary": primary, "noise": factor})
     _adjust(out)
     return out
 
 
 def _adjust(rows: list[dict[str, Any]]) -> None:
-    """Verdicts, with p of secondary endpoints adjusted; two equal modes (control) are the noise, not an endpoint."""
+    """Verdicts, with p of secondary endpoints adjusted; the control is the noise, not an endpoint."""
     family = [r for r in rows if not r["primary"] and r["role"] != "control" and r["p"] is not None]
     adjusted = stats.holm([r["p"] for r in family])
     for row in rows:
@@ -58,7 +57,7 @@ def _adjust(rows: list[dict[str, Any]]) -> None:
     for row, p in zip(family, adjusted, strict=True):
         row["p_holm"] = p
         if p > stats.ALPHA and row["verdict"] in (IMPROVED, REGRESSED):
-            # With few rounds no p can be small enough for so many endpoints: that says nothing of the difference.
+            # With few rounds no p can be small enough for so many endpoints, whatever the difference.
             least = 2 / 2 ** row["rounds"] if row["method"] == BY_ROUND else 2 / (bootstrap.DRAWS + 1)
             row["verdict"] = NOT_ENOUGH if least * len(family) > stats.ALPHA else WITHIN_NOISE
 
@@ -69,16 +68,16 @@ def shifts(modes: list[dict[str, Any]], measured: Rounds) -> list[dict[str, Any]
     for part in PARTS:
         base = ("baseline", part)
         for mode in modes:
-            mode_part = (mode["role"], part)
-            if mode_part == base or mode_part not in measured.histograms or base not in measured.histograms:
+            variant = (mode["role"], part)
+            if variant == base or variant not in measured.histograms or base not in measured.histograms:
                 continue
-            requested = [q for q in _SHIFT if measured.carries(mode_part, q) and measured.carries(base, q)]
+            requested = [q for q in _SHIFT if measured.carries(variant, q) and measured.carries(base, q)]
             found = (
-                bootstrap.shift(measured.histograms[mode_part], measured.histograms[base], requested)
+                bootstrap.shift(measured.histograms[variant], measured.histograms[base], requested)
                 if requested
                 else None
             )
             for q, apart in zip(requested, found or [], strict=False):
-                reported = {"mode": mode["label"], "role": mode["role"], "part": part, "per_thousand": q}
-                out.append({**reported, "shift_us": apart.estimate, "low_us": apart.low, "high_us": apart.high})
+                place = {"mode": mode["label"], "role": mode["role"], "part": part, "per_thousand": q}
+                out.append({**place, "shift_us": apart.estimate, "low_us": apart.low, "high_us": apart.high})
     return out

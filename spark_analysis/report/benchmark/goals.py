@@ -1,6 +1,6 @@
-"""The goals of the benchmark as a table: goal, floor, theory, what was measured, and what follows from it.
+"""The goals of the benchmark as a table: goal, floor, theory, measured value and verdict.
 
-Numbers are those of the project's performance goals (P0 to P8); a floor is what must hold before anything is shipped.
+Numbers are those of the project's performance goals (P0 to P8); a floor must hold before a release.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from spark_analysis.statistics.verdict_words import ACROSS, BEYOND, FLOOR_MET, G
 
 @dataclass(frozen=True)
 class Goal:
-    """A ratio that shall stay at or below (``at_least``: at or above) its goal, and must do so for its floor. With
-    ``least`` it shall stay between that and the goal, which is then the floor too.
+    """A ratio that should be at or below (``at_least``: at or above) its goal, and must be so for its floor. With
+    ``least`` it must lie between that and the goal, which is then the floor too.
     """
 
     id: str
@@ -31,13 +31,11 @@ class Goal:
         return f"{self.least} to " if self.least is not None else "≥ " if self.at_least else "≤ "
 
 
-# By id and quantile (per thousand), or a word for what is no quantile.
+# By id and quantile (per thousand), or the name of another measure.
 GOALS: dict[tuple[str, int | str], Goal] = {
     ("P0", 500): Goal("P0", "p50, patched / stock, acks=all", "1", 1.03, 1.05),
     ("P0", 990): Goal("P0", "p99, patched / stock, acks=all", "1", 1.05, 1.10),
-    ("P0", "throughput"): Goal(
-        "P0", "answers a second at most, patched / stock, acks=all", "1", 0.98, 0.95, at_least=True
-    ),
+    ("P0", "throughput"): Goal("P0", "maximum answers/s, patched / stock, acks=all", "1", 0.98, 0.95, at_least=True),
     ("P1", 500): Goal("P1", "p50, racks 2 ms apart, candidate / acks=all", "0.84", 0.90, 1.0),
     ("P1", 990): Goal("P1", "p99, racks 2 ms apart, candidate / acks=all", "0.77", 0.80, 1.0),
     ("P2", 500): Goal("P2", "p50, near rack 2 ms, far 20 ms, candidate / acks=all", "0.14", 0.20, 0.30),
@@ -46,7 +44,7 @@ GOALS: dict[tuple[str, int | str], Goal] = {
     ("P3", 500): Goal("P3", "p50, candidate / ideal quorum of the same records", "1", 1.05, 1.15),
     ("P3", 990): Goal("P3", "p99, candidate / ideal quorum of the same records", "1", 1.10, 1.25),
     ("P4", 999): Goal("P4", "p99.9, a follower paused / nothing broken, both candidate", "about 1", 1.2, 2.0),
-    ("P4", "max"): Goal("P4", "longest, a follower paused, candidate / acks=all", "about 0.001", 0.05, 0.2),
+    ("P4", "max"): Goal("P4", "maximum, a follower paused, candidate / acks=all", "about 0.001", 0.05, 0.2),
     ("P6", 999): Goal("P6", "p99.9, followers stall on their own, candidate / acks=all", "about 0.1", 0.25, 0.5),
     ("P8", 500): Goal("P8", "p50 from due to consumed, candidate / acks=all", "1", 1.05, 1.05, least=0.95),
     ("P8", 990): Goal("P8", "p99 from due to consumed, candidate / acks=all", "1", 1.05, 1.05, least=0.95),
@@ -57,7 +55,7 @@ GOALS: dict[tuple[str, int | str], Goal] = {
 
 
 def evaluated(goal: Goal, found: dict[str, Any] | None, *, why_not: str = "", note: str = "") -> dict[str, Any]:
-    """One row: ``found`` has estimate, low, high and rounds; ``why_not`` says why this run cannot answer it."""
+    """One row: ``found`` has estimate, low, high and rounds; ``why_not`` why this run cannot measure it."""
     found = found or {"estimate": None, "low": None, "high": None, "rounds": 0}
     observed = {k: found[k] for k in ("estimate", "low", "high", "rounds")}
     row = {**vars(goal), "sign": goal.sign, **observed, "note": note}
@@ -67,13 +65,13 @@ def evaluated(goal: Goal, found: dict[str, Any] | None, *, why_not: str = "", no
 
 
 def verdict(goal: Goal, low: float | None, high: float | None) -> str:
-    """The verdict on the complete interval."""
+    """The verdict by the full interval."""
     if low is None or high is None:
         return NOT_ENOUGH
     if goal.least is not None:
         inside, outside = goal.least <= low and high <= goal.goal, high < goal.least or low > goal.goal
         return GOAL_MET if inside else BEYOND if outside else ACROSS
-    # Turned round where more is better, so that one comparison serves both.
+    # Signs are changed where more is better, so that one comparison serves both.
     far, near = (-low, -high) if goal.at_least else (high, low)
     goal_at, floor_at = (-goal.goal, -goal.floor) if goal.at_least else (goal.goal, goal.floor)
     if far <= goal_at:

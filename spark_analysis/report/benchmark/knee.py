@@ -1,4 +1,4 @@
-"""Throughput at the knee: the steps of rate that each mode went through, and what it can do at most."""
+"""Throughput at the knee: the steps of rate that each mode went through, and its highest throughput."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ RAMP = "ramp"
 
 
 def steps(events: Sequence[dict[str, Any]], invalid: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Steps that count, in the order in which they were gone through: role, mode, pair, rate, what came of it."""
+    """Valid steps in the order in which they ran: role, mode, pair, rate and results."""
     skipped = {(b["block"], b["part"]) for b in invalid}
-    reported = [e["data"] for e in events if (e["kind"], e["name"], e["state"]) == ("phase", "block", "end")]
+    ended = [e["data"] for e in events if (e["kind"], e["name"], e["state"]) == ("phase", "block", "end")]
     kept = ("block", "part", "pair", "mode", "role", "rate", "acked_per_s", "p99_us", "lag_p99_us", "beyond")
     return [
         {name: data.get(name) for name in kept}
-        for data in reported
+        for data in ended
         if "rate" in data and (data["block"], data["part"]) not in skipped
     ]
 
 
 def knee(modes: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Per mode and rate the medians over rounds; per mode what it can do: the most answers a second of any step, and
-    the highest rate that was not beyond, each the median over rounds; and the ratios of the former by round.
+    """Per mode and rate the medians over rounds; per mode its capacity: the most answers a second of any step, and the
+    highest rate that was sustained, each the median over rounds; and the ratios of the former by round.
     """
     most = _most(found)
     return {
@@ -47,7 +47,7 @@ def knee(modes: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]) -> di
             for role in (m["role"] for m in modes)
             if role != "baseline"
         },
-        # Turned round: the patched brokers over the unpatched ones.
+        # The other way: the patched brokers over the unpatched ones.
         "over_stock": per_round(most, ("baseline", RAMP), ("stock", RAMP), lambda r: float(r["per_s"])),
     }
 
@@ -74,9 +74,9 @@ def _table(mode: dict[str, Any], found: Sequence[dict[str, Any]]) -> list[dict[s
     for rate in sorted({s["rate"] for s in found}):
         mine = [s for s in found if s["rate"] == rate]
         beyond = [s["beyond"] for s in mine if s["beyond"]]
-        reported = {"mode": mode["label"], "role": mode["role"], "rate": rate, "rounds": len(mine)}
+        place = {"mode": mode["label"], "role": mode["role"], "rate": rate, "rounds": len(mine)}
         middles = {name: _median([s[name] for s in mine]) for name in ("acked_per_s", "p99_us", "lag_p99_us")}
-        out.append({**reported, **middles, "beyond": len(beyond), "why": beyond[0] if beyond else ""})
+        out.append({**place, **middles, "beyond": len(beyond), "why": beyond[0] if beyond else ""})
     return out
 
 

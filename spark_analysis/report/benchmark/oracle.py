@@ -1,4 +1,4 @@
-"""Every mode's records against what an ideal quorum would have done for the same records."""
+"""Records of every mode against an ideal quorum for the same records."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _NEEDS = ("min.insync.replicas", "min.insync.racks")
 
 
 def against_oracle(spark: SparkSession, run: Run, acked: DataFrame, spec: dict[str, Any]) -> Section:
-    """Per mode: latency from the send, that of the ideal, the difference (what the answer took once the ideal was
-    reached), and the ratio per round. acks=1 waits for nobody and has no ideal but itself: it is skipped.
+    """Per mode: latency from the send, that of the ideal, the difference (the time of the answer after the ideal), and
+    the ratio per round. acks=1 waits for no follower: it is skipped.
     """
     quiet = acked.where(F.col("part") == "quiet")
     racks = spark.createDataFrame(
@@ -62,7 +62,7 @@ def against_oracle(spark: SparkSession, run: Run, acked: DataFrame, spec: dict[s
 
 
 def _needed(mode: dict[str, Any], spec: dict[str, Any]) -> tuple[str, int, int]:
-    """Replicas and racks that an answer waits for, the leader among them; 0 replicas: all of them."""
+    """Replicas and racks that an answer waits for, the leader included; 0 replicas: all of them."""
     if mode["acks"] not in ("min.insync.replicas", "-2"):
         return mode["role"], 0, 0
     settings = {**spec["topic"]["settings"], **mode["topic"]}
@@ -75,18 +75,18 @@ def _rounds(
     pooled: dict[str, list[dict[str, Any]]],
     histograms: dict[str, list[dict[str, Any]]],
 ) -> Rounds:
-    """Sides are the mode's role and the value."""
+    """Rounds whose variants are the mode's role and the value."""
     quantiles: dict[Any, Any] = {}
-    complete: dict[Any, Any] = {}
+    of_all: dict[Any, Any] = {}
     records: dict[Any, Any] = {}
     for value, found in per_block.items():
         for r in found:
             quantiles.setdefault((r["role"], value), {}).setdefault(r["pair"], {})[r["per_thousand"]] = r["value_us"]
         for r in pooled[value]:
-            complete.setdefault((r["role"], value), {})[r["per_thousand"]] = r["value_us"]
+            of_all.setdefault((r["role"], value), {})[r["per_thousand"]] = r["value_us"]
         for r in histograms[value]:
             records.setdefault((r["role"], value), {}).setdefault(r["pair"], {})[r["value"]] = r["records"]
-    return Rounds(quantiles, complete, records)
+    return Rounds(quantiles, of_all, records)
 
 
 def _mode(

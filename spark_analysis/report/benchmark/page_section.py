@@ -1,4 +1,4 @@
-"""The part of the document about a benchmark: every mode's latency, each against acks=all, and the goals."""
+"""The part of the document about a benchmark: latency of every mode, comparison with the baseline, and goals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spark_analysis.report import times
 from spark_analysis.report.benchmark import knee, verdicts
 from spark_analysis.report.benchmark.comparison import compared, noises, shifts
 from spark_analysis.report.benchmark.oracle import against_oracle
-from spark_analysis.report.benchmark.rounds import ModePart, Rounds, per_round
+from spark_analysis.report.benchmark.rounds import Rounds, Variant, per_round
 from spark_analysis.report.section import Section, rows
 from spark_analysis.statistics import bootstrap, counts, histograms
 from spark_analysis.statistics.counts import RECORDS, VALUE
@@ -25,16 +25,16 @@ from spark_analysis.transforms.clock import CLOCK_OBSERVED
 QUIET, FAULT = "quiet", "fault"
 # So many records and every microsecond is a value of its own; beyond, values are buckets of 0.4 %.
 EXACT_UP_TO = 2_000_000
-# A send lag that grows by this share of its limit within a block will be beyond it: the generator is saturated.
+# A send lag that grows by this share of its limit within a block will exceed it: the load client is saturated.
 FALLING_BEHIND = 0.3
 # Quantiles up to here have their column even where no sample carries them.
 ALWAYS_SHOWN = 999
-_SIDE = ["mode", "role", "part"]
-_BLOCK = ["block", "pair", *_SIDE]
+_VARIANT = ["mode", "role", "part"]
+_BLOCK = ["block", "pair", *_VARIANT]
 _QUANTILE_ROWS = pa.schema(
     [
         *((name, pa.int32()) for name in ("block", "pair")),
-        *((name, pa.string()) for name in _SIDE),
+        *((name, pa.string()) for name in _VARIANT),
         ("per_thousand", pa.float64()),
         ("n", pa.int64()),
         ("value_us", pa.float64()),
@@ -66,14 +66,14 @@ def section(spark: SparkSession, run: Run) -> Section | None:
     acked = sent.filter((pc.field("outcome") == "OK") & ~pc.field("invalid")).select(
         [*_BLOCK, VALUE, RECORDS, "max_us"]
     )
-    together = counts.quantiles(acked, _SIDE)
+    together = counts.quantiles(acked, _VARIANT)
     deepest = max((r["per_thousand"] for r in together if r["value_us"] is not None), default=0)
     together = [r for r in together if r["per_thousand"] <= max(deepest, ALWAYS_SHOWN)]
     in_blocks = counts.quantiles(acked, _BLOCK)
     histogram = counts.bucketed(acked).group_by([*_BLOCK, VALUE], use_threads=False).aggregate([(RECORDS, "sum")])
     histogram = histogram.rename_columns([*_BLOCK, VALUE, RECORDS])
-    outcomes = sent.group_by([*_SIDE, "outcome", "cause"], use_threads=False).aggregate([(RECORDS, "sum")])
-    outcomes = outcomes.rename_columns([*_SIDE, "outcome", "cause", RECORDS])
+    outcomes = sent.group_by([*_VARIANT, "outcome", "cause"], use_threads=False).aggregate([(RECORDS, "sum")])
+    outcomes = outcomes.rename_columns([*_VARIANT, "outcome", "cause", RECORDS])
     busy = [b["cpu_busy"] for b in found if b["cpu_busy"] is not None]
     measured = _measured(in_blocks, together, histogram)
     noise = noises(measured)
@@ -89,7 +89,7 @@ def section(spark: SparkSession, run: Run) -> Section | None:
         "quantiles": sorted({r["per_thousand"] for r in together}),
         "pooled": _with_intervals(together, measured),
         "per_block": in_blocks,
-        "curve": [r for r in counts.quantiles(acked, _SIDE, _CURVE) if r["value_us"] is not None],
+        "curve": [r for r in counts.quantiles(acked, _VARIANT, _CURVE) if r["value_us"] is not None],
         "shift": shifts(spec["modes"], measured),
         "outcomes": outcomes.sort_by(
             [("part", "ascending"), ("role", "ascending"), (RECORDS, "descending")]
@@ -127,7 +127,7 @@ def _end_to_end(
     found: list[dict[str, Any]],
     modes: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    """From due until a consumer had it: per mode and quantile, and each mode against the baseline."""
+    """Latency from due until received by a consumer: per mode and quantile, and each mode against the baseline."""
     if kept is None:
         polls = read_table(spark, run.folder.path, "polls").withColumn("run", F.lit(run.id))
         counted = end_to_end.counted(inside, polls).toArrow()
@@ -135,7 +135,7 @@ def _end_to_end(
         counted = histograms.end_to_end(kept)
     observed = _named(counted, found)
     observed = observed.filter(~pc.field("invalid")).select([*_BLOCK, VALUE, RECORDS])
-    together = counts.quantiles(observed, _SIDE)
+    together = counts.quantiles(observed, _VARIANT)
     histogram = counts.bucketed(observed).group_by([*_BLOCK, VALUE], use_threads=False).aggregate([(RECORDS, "sum")])
     histogram = histogram.rename_columns([*_BLOCK, VALUE, RECORDS])
     measured = _measured(counts.quantiles(observed, _BLOCK), together, histogram)
@@ -149,7 +149,7 @@ def _record_counts(
     run: Run, known: list[dict[str, Any]], inside: DataFrame, *, exact: bool
 ) -> tuple[pa.Table, pa.Table]:
     """Counts of latencies, as histograms.latencies gives them, and of send lags with their quarters. Raises
-    AnalysisError if the times of records inside of blocks, on which all of it rests, cannot be trusted.
+    AnalysisError if the times of records in blocks cannot be trusted.
     """
     table = benchmark.record_counts(inside, exact=exact).toArrow()
     latencies, lags = (table.filter(pc.field("measure") == name) for name in (benchmark.LATENCY, benchmark.SEND_LAG))
@@ -163,7 +163,7 @@ def _record_counts(
 
 
 def _named(counted: pa.Table, found: list[dict[str, Any]]) -> pa.Table:
-    """Counts with the names of their blocks, and whether these are invalid."""
+    """Counts with the names of their blocks, and a column that marks invalid ones."""
     names = [{k: b[k] for k in _BLOCK} | {"invalid": bool(b["invalid"])} for b in found]
     schema = pa.schema([*((k, _QUANTILE_ROWS.field(k).type) for k in _BLOCK), ("invalid", pa.bool_())])
     return counted.join(pa.Table.from_pylist(names, schema), ["block", "part"], join_type="inner")
@@ -176,30 +176,30 @@ def _table(run: Run, table: pa.Table) -> pa.Table:
 def _evaluate_blocks(
     found: list[dict[str, Any]], lags: list[dict[str, Any]], spec: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Every part of a block with the reasons that make it invalid, none where it counts."""
+    """Every part of a block with the reasons that make it invalid, none for a valid one."""
     lag = {(r["block"], r["part"]): r for r in lags}
     out = []
     for b in found:
         observed = lag.get((b["block"], b["part"]), {"records": 0})
-        reported = ("block", "pair", "mode", "role", "part", "cpu_busy", "steal", "isr", "rtt_off", "stalls")
-        row = {k: b[k] for k in reported} | {k: observed.get(k) for k in ("records", "lag_p99_us", "lag_grew_us")}
+        names = ("block", "pair", "mode", "role", "part", "cpu_busy", "steal", "isr", "rtt_off", "stalls")
+        row = {k: b[k] for k in names} | {k: observed.get(k) for k in ("records", "lag_p99_us", "lag_grew_us")}
         row |= {"seconds": (b["end_ns"] - b["begin_ns"]) / 1e9}
         out.append({**row, "invalid": _invalid(row, b["invalid"], spec)})
     return out
 
 
-def _invalid(row: dict[str, Any], reported: list[str] | None, spec: dict[str, Any]) -> list[str]:
-    """What the run says of its machine, and what the records say of the load client."""
-    reasons = [] if reported is not None else ["the run does not say whether the machine was fit for it"]
+def _invalid(row: dict[str, Any], recorded: list[str] | None, spec: dict[str, Any]) -> list[str]:
+    """Reasons recorded by the run about its machine, and reasons from the send lag of the load client."""
+    reasons = [] if recorded is not None else ["the run does not say whether the machine was fit for it"]
     if not row["records"]:
         reasons.append("no record was sent")
-    elif not spec.get("ramp"):  # a rate that its load client cannot send is beyond, and that is what is looked for
+    elif not spec.get("ramp"):  # a ramp looks for the rate that its load client cannot send
         reasons += _late(row, spec["limits"]["send_lag_p99_ms"])
-    return reasons + (reported or [])
+    return reasons + (recorded or [])
 
 
 def _late(row: dict[str, Any], limit_ms: float) -> list[str]:
-    """Why the load client itself may be what is observed."""
+    """The reason why the latencies may be those of the load client; none if it was on time."""
     if row["lag_p99_us"] / 1000 > limit_ms:
         return [f"the load client was late: send lag p99 {row['lag_p99_us'] / 1000:.1f} ms"]
     if row["lag_grew_us"] is not None and row["lag_grew_us"] / 1000 > limit_ms * FALLING_BEHIND:
@@ -208,25 +208,25 @@ def _late(row: dict[str, Any], limit_ms: float) -> list[str]:
 
 
 def _measured(per_block: list[dict[str, Any]], pooled: list[dict[str, Any]], histogram: pa.Table) -> Rounds:
-    quantiles: dict[ModePart, dict[int, dict[float, float | None]]] = {}
+    quantiles: dict[Variant, dict[int, dict[float, float | None]]] = {}
     for r in per_block:
         quantiles.setdefault((r["role"], r["part"]), {}).setdefault(r["pair"], {})[r["per_thousand"]] = r["value_us"]
-    complete: dict[ModePart, dict[float, float | None]] = {}
+    of_all: dict[Variant, dict[float, float | None]] = {}
     for r in pooled:
-        complete.setdefault((r["role"], r["part"]), {})[r["per_thousand"]] = r["value_us"]
-    each: dict[ModePart, dict[int, dict[float, int]]] = {}
+        of_all.setdefault((r["role"], r["part"]), {})[r["per_thousand"]] = r["value_us"]
+    each: dict[Variant, dict[int, dict[float, int]]] = {}
     for key, values, often in counts.groups(histogram, ["role", "part", "pair"]):
         of_round = dict(zip(values.tolist(), often.astype(int).tolist(), strict=True))
         each.setdefault((key["role"], key["part"]), {})[key["pair"]] = of_round
-    return Rounds(quantiles, complete, each)
+    return Rounds(quantiles, of_all, each)
 
 
 def _with_intervals(pooled: list[dict[str, Any]], measured: Rounds) -> list[dict[str, Any]]:
     """Pooled quantiles with their bootstrap intervals, where the sample carries them and there are enough rounds."""
     out = []
-    for mode_part in dict.fromkeys((r["role"], r["part"]) for r in pooled):
-        mine = [r for r in pooled if (r["role"], r["part"]) == mode_part]
-        found = bootstrap.quantiles(measured.histograms[mode_part], [r["per_thousand"] for r in mine])
+    for variant in dict.fromkeys((r["role"], r["part"]) for r in pooled):
+        mine = [r for r in pooled if (r["role"], r["part"]) == variant]
+        found = bootstrap.quantiles(measured.histograms[variant], [r["per_thousand"] for r in mine])
         for i, r in enumerate(mine):
             shown = found[i] if found and r["value_us"] is not None else None
             out.append({**r, "low_us": shown.low if shown else None, "high_us": shown.high if shown else None})
@@ -254,22 +254,20 @@ def _timeline(
 ) -> dict[str, Any] | None:
     """The first round in which every mode's fault counts: latency from shortly before it to shortly after."""
     faults = [w for w in windows if w["part"] == FAULT]
-    complete = [
-        r for r in sorted({w["pair"] for w in faults}) if sum(w["pair"] == r for w in faults) == len(spec["modes"])
-    ]
-    if not complete:
+    full = [r for r in sorted({w["pair"] for w in faults}) if sum(w["pair"] == r for w in faults) == len(spec["modes"])]
+    if not full:
         return None
     before, after = int(_AROUND_BEFORE_S * 1e9), int(spec["fault"]["recover"] * 1e9)
     chosen = [
         (run.id, w["producer"], w["role"], w["begin_ns"] - before, w["end_ns"] + after, w["begin_ns"])
         for w in faults
-        if w["pair"] == complete[0]
+        if w["pair"] == full[0]
     ]
     schema = "run string, producer string, role string, from_ns long, until_ns long, origin_ns long"
     found = benchmark.around(run.acks, spark.createDataFrame(chosen, schema), _AROUND_BUCKET_NS)
     return {
-        "round": complete[0],
+        "round": full[0],
         "bucket_s": _AROUND_BUCKET_NS / 1e9,
-        "fault_s": max((w["end_ns"] - w["begin_ns"]) / 1e9 for w in faults if w["pair"] == complete[0]),
+        "fault_s": max((w["end_ns"] - w["begin_ns"]) / 1e9 for w in faults if w["pair"] == full[0]),
         "points": rows(found.drop("run").orderBy("role", "bucket")),
     }

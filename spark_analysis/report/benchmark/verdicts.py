@@ -1,4 +1,4 @@
-"""Which goals a benchmark run answers, and how: the table of goals from the run's own numbers."""
+"""The goals that a benchmark run measures: the table of goals from the run's own numbers."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def _throughput(data: dict[str, Any]) -> list[dict[str, Any]]:
     if not any(m["role"] == "stock" for m in data["modes"]):
         return []
     short = [row["mode"] for row in data["knee"]["capacity"] if row["ended"] < row["rounds"]]
-    note = f"{', '.join(short)} had more to give than the highest rate" if short else ""
+    note = f"{', '.join(short)} did not reach its knee at the highest rate" if short else ""
     noise = noise_of(data["knee"]["ratios"].get("control"))
     return [against_stock("throughput", data["knee"]["over_stock"], noise, note)]
 
 
-_TOO_FEW = "p99.9 needs 100,000 records of each variant"
-_NO_GAIN = "a consumer is given a record when all in-sync replicas have it: no gain is claimed"
+_TOO_FEW = "p99.9 needs 100,000 records of either mode"
+_NO_GAIN = "a consumer receives a record when all in-sync replicas have it: no gain is expected"
 
 
 def _stock(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
@@ -54,7 +54,7 @@ def _stock(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
 
 
 def against_stock(of: int | str, found: dict[str, Any] | None, noise: float, note: str = "") -> dict[str, Any]:
-    """The row of a part of P0. Where acks=all differs from itself by more than the floor, nothing is shown."""
+    """The row of a part of P0. Nothing is shown where acks=all differs from its control by more than the floor."""
     goal = GOALS["P0", of]
     margin = 1 / goal.floor if goal.at_least else goal.floor
     row = evaluated(goal, found, note="; ".join(filter(None, [note, _no_regression(found, margin)])))
@@ -64,11 +64,11 @@ def against_stock(of: int | str, found: dict[str, Any] | None, noise: float, not
 
 
 def _no_regression(found: dict[str, Any] | None, margin: float) -> str:
-    """The result of two one-sided tests against the floor; nothing without a ratio of every round."""
-    reported = stats.equivalence(found["by_round"], margin) if found else None
-    if reported is None:
+    """The result of two one-sided tests against the floor; empty without a ratio of every round."""
+    equal = stats.equivalence(found["by_round"], margin) if found else None
+    if equal is None:
         return ""
-    return f"equal within a factor of {margin:.4g}: {'shown' if reported.shown else 'not shown'}, p = {reported.p:.2g}"
+    return f"equal within a factor of {margin:.4g}: {'shown' if equal.shown else 'not shown'}, p = {equal.p:.2g}"
 
 
 def _distances(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
@@ -80,7 +80,7 @@ def _distances(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     if unequal:
         share = measured.share_removed(new, old, least, 500)
         return [*(evaluated(GOALS["P2", q], found[q]) for q in (500, 990)), evaluated(GOALS["P2", "share"], share)]
-    why = "" if equal else "the racks are not 2 ms apart but as near as the machine makes them"
+    why = "" if equal else "the racks are not 2 ms apart: no delay was set"
     return [evaluated(GOALS["P1", q], found[q], why_not=why) for q in (500, 990)]
 
 
@@ -88,22 +88,22 @@ def _ideal(data: dict[str, Any]) -> list[dict[str, Any]]:
     modes = data["oracle"]["modes"] if data["oracle"] else []
     mode = next((m for m in modes if m["role"] == "candidate"), None)
     if mode is None:
-        why = "the fetches of the followers were not logged" if not modes else "the candidate waits for nobody"
+        why = "the fetches of the followers were not logged" if not modes else "the candidate waits for no follower"
         return [evaluated(GOALS["P3", q], None, why_not=why) for q in (500, 990)]
     by_quantile = {row["per_thousand"]: row["ratio"] for row in mode["quantiles"]}
     return [evaluated(GOALS["P3", q], by_quantile[q], note=_ANSWER) for q in (500, 990)]
 
 
-_ANSWER = "the way of the answer back to the client is in the numerator only"
+_ANSWER = "the answer's way back to the client is in the numerator only"
 
 
 def _paused(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
-    broken, complete = ("candidate", FAULT), ("candidate", QUIET)
+    broken, healthy = ("candidate", FAULT), ("candidate", QUIET)
     goal, note = GOALS["P4", 999], ""
-    found = measured.ratio(broken, complete, 999)
+    found = measured.ratio(broken, healthy, 999)
     if found is None:
-        deepest = next((q for q in (990, 900, 500) if measured.ratio(broken, complete, q) is not None), None)
-        shown = None if deepest is None else measured.ratio(broken, complete, deepest)
+        deepest = next((q for q in (990, 900, 500) if measured.ratio(broken, healthy, q) is not None), None)
+        shown = None if deepest is None else measured.ratio(broken, healthy, deepest)
         note = _TOO_FEW
         if shown is not None and deepest is not None:
             note += f"; p{deepest / 10:g} is shown instead"
@@ -114,12 +114,12 @@ def _paused(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
 
 def _killed(data: dict[str, Any]) -> list[dict[str, Any]]:
     if data["workload"]["fault"]["target"].removeprefix("rack:") in data["workload"]["topic"]["leaders"]:
-        return []  # new leaders take the same time, whatever an answer waits for
+        return []  # an election takes the same time in every mode
     return [evaluated(GOALS["P5", "gap"], data["fault"]["silence_ratio"], note=_lost(data))]
 
 
 def _lost(data: dict[str, Any]) -> str:
-    """Says so where the candidate left records without an acknowledgement: its maxima then say too little."""
+    """A note on records of the candidate without an acknowledgement: its maxima do not include them."""
     bad = [r for r in data["outcomes"] if (r["role"], r["part"]) == ("candidate", FAULT) and r["outcome"] != "OK"]
     number = sum(r["records"] for r in bad)
     return f"{number} records of the candidate were not acknowledged" if number else ""
