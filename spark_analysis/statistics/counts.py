@@ -25,7 +25,7 @@ BITS = 8
 
 
 def carried(n: int, per_thousand: float) -> bool:
-    """Whether a sample of n has records enough beyond a quantile. Integers: a quantile has one decimal at most."""
+    """True if a sample of n has enough records beyond a quantile. Integers: a quantile has at most one decimal."""
     return n * round((1000 - per_thousand) * 10) >= MIN_EXCEEDANCES * 10_000
 
 
