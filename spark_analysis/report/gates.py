@@ -54,7 +54,7 @@ def _evaluate(gate: Gate, document: dict[str, Any]) -> list[Outcome]:
     runs = [r for r in document["runs"] if r[part] and fnmatchcase(r["name"], gate.run)]
     found = [outcome for run in runs for outcome in _in_run(gate, run)]
     kind = "with records read back" if part == "outage" else "of a benchmark"
-    return found or [_unknown(gate, "", f"no run {kind} named {gate.run} says anything of it")]
+    return found or [_unknown(gate, "", f"no run {kind} named {gate.run} has a value for it")]
 
 
 def _in_run(gate: Gate, run: dict[str, Any]) -> Iterator[Outcome]:
