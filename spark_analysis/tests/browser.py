@@ -82,7 +82,7 @@ class Browser:
         return reported["result"].get("value")
 
     def picture(self, path: Path) -> Path:
-        """The complete page as PNG."""
+        """The full page as PNG."""
         data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]
         path.write_bytes(base64.b64decode(data))
         return path

@@ -32,8 +32,8 @@ def _ack(h: Small, row: Row) -> Row:
 
 def _acknowledged(h: Small, rng: random.Random) -> Row:
     """Some acknowledged record, neither the first nor the last."""
-    reported = sorted((a for a in h.acks if a["result"] == "OK"), key=lambda a: a["offset"])
-    return rng.choice(reported[5:-5])
+    acked = sorted((a for a in h.acks if a["result"] == "OK"), key=lambda a: a["offset"])
+    return rng.choice(acked[5:-5])
 
 
 def _nodes(h: Small) -> list[str]:
@@ -237,8 +237,8 @@ def epoch_falls_in_the_metadata_log(h: Small, rng: random.Random) -> None:
 
 def _shrunk(h: Small, rng: random.Random, **changes: int | str) -> None:
     """A record of the metadata log that was in force for some acknowledged record, from 4 s before it on."""
-    reported = _acknowledged(h, rng)
-    before = [r for r in h.partitions if r["t_ns"] <= reported["sent_ns"] - 4 * _SECOND] or h.partitions[:1]
+    acked = _acknowledged(h, rng)
+    before = [r for r in h.partitions if r["t_ns"] <= acked["sent_ns"] - 4 * _SECOND] or h.partitions[:1]
     last = max(before, key=lambda r: r["metadata_offset"])
     h.partitions = [r for r in h.partitions if r["metadata_offset"] <= last["metadata_offset"]]
     h.partitions.append(last | {"metadata_offset": last["metadata_offset"] + 1, "t_ns": last["t_ns"] + 1, **changes})

@@ -89,14 +89,14 @@ def bench_run(
                     near = NEAR_NS * (1000 + i % 250) // 1000
                     _record(acks, fetches, name, seq[name], due, lag, near, _waits(role, fault, part, due, begin, end))
                     seq[name] += 1
-                reported: dict[str, Any] = {
+                ended: dict[str, Any] = {
                     **data,
                     "cpu_busy": 0.4,
                     "steal": 0.0,
                     "invalid": (invalid or {}).get((number, role), []) if part == parts[-1] else [],
                     **({"isr": 3} if part == "fault" else {}),
                 }
-                events.append(event(end, "phase", "block", "end", **reported))
+                events.append(event(end, "phase", "block", "end", **ended))
                 at = end + (SECOND if part == "fault" else 0)
             number += 1
             at += SECOND

@@ -79,7 +79,7 @@ def test_latency_around_a_moment_is_by_when_records_were_due(spark: SparkSession
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "reported"),
+    ("low", "high", "expected"),
     [
         (0.1, 0.2, GOAL_MET),
         (0.1, 0.29, FLOOR_MET),
@@ -88,15 +88,15 @@ def test_latency_around_a_moment_is_by_when_records_were_due(spark: SparkSession
         (None, None, NOT_ENOUGH),
     ],
 )
-def test_the_verdict_is_that_of_the_full_interval(low: float | None, high: float | None, reported: str) -> None:
-    assert verdict(GOALS["P2", 500], low, high) == reported
+def test_the_verdict_is_that_of_the_full_interval(low: float | None, high: float | None, expected: str) -> None:
+    assert verdict(GOALS["P2", 500], low, high) == expected
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "reported"), [(0.86, 1, GOAL_MET), (0.8, 0.9, FLOOR_MET), (0.7, 0.9, ACROSS), (0.1, 0.7, BEYOND)]
+    ("low", "high", "expected"), [(0.86, 1, GOAL_MET), (0.8, 0.9, FLOOR_MET), (0.7, 0.9, ACROSS), (0.1, 0.7, BEYOND)]
 )
-def test_where_more_is_better_the_lower_end_decides(low: float, high: float, reported: str) -> None:
-    assert verdict(GOALS["P2", "share"], low, high) == reported
+def test_where_more_is_better_the_lower_end_decides(low: float, high: float, expected: str) -> None:
+    assert verdict(GOALS["P2", "share"], low, high) == expected
 
 
 def test_what_cannot_be_measured_says_why() -> None:

@@ -91,7 +91,7 @@ def test_p4_is_measured_with_one_follower_paused(spark: SparkSession, tmp_path: 
     first, second = data["goals"]
     assert first["verdict"] == "not enough runs" and "p99.9 needs 100,000 records" in first["note"]
     assert first["estimate"] == pytest.approx(1) and "p90 is shown instead" in first["note"]
-    # The first record of the fault waits for its complete 2.5 s and 50 ms; the candidate's longest is 1.249 + 0.1 ms.
+    # The first record of the fault waits for its full 2.5 s and 50 ms; the candidate's longest is 1.249 + 0.1 ms.
     assert second["estimate"] == pytest.approx(1.349 / 2550, rel=0.001)
     assert (second["rounds"], second["verdict"]) == (6, "meets the goal"), "the invalid round does not count"
     line = data["fault"]["timeline"]

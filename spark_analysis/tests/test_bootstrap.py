@@ -9,7 +9,7 @@ from spark_analysis.statistics import bootstrap, stats
 
 
 def blocks(rounds: int, factor: float = 1.0, spread: float = 0.0) -> dict[int, dict[float, int]]:
-    """Values 1000 to 1999 once each, times the factor; `spread` moves complete rounds."""
+    """Values 1000 to 1999 once each, times the factor; `spread` moves each round as one."""
     return {r: {(1000 + v) * factor * (1 + spread * (r % 3 - 1)): 1 for v in range(1000)} for r in range(rounds)}
 
 

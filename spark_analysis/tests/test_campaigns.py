@@ -89,13 +89,13 @@ def built(spark: SparkSession, path: Path) -> dict[str, Any]:
 
 
 def test_counts_say_what_the_records_say(spark: SparkSession, tmp_path: Path) -> None:
-    complete = section(spark, bench_run(tmp_path / "records")).data
+    of_records = section(spark, bench_run(tmp_path / "records")).data
     data = section(spark, counted(bench_run(tmp_path / "counts"))).data
     assert histograms.of(tmp_path / "counts") is not None and not data["exact"] and data["oracle"] is None
     for name in ("pooled", "per_block", "ratios", "outcomes", "shift"):
-        assert data[name] == complete[name], name
+        assert data[name] == of_records[name], name
     assert [(b["records"], b["lag_p99_us"]) for b in data["blocks"]] == [
-        (b["records"], b["lag_p99_us"]) for b in complete["blocks"]
+        (b["records"], b["lag_p99_us"]) for b in of_records["blocks"]
     ]
 
 
@@ -123,10 +123,10 @@ def test_p8_end_to_end_latency_is_equal_whatever_the_producer_waits_for(spark: S
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "reported"), [(0.96, 1.04, GOAL_MET), (0.94, 1.04, ACROSS), (0.8, 0.9, BEYOND), (1.06, 1.2, BEYOND)]
+    ("low", "high", "expected"), [(0.96, 1.04, GOAL_MET), (0.94, 1.04, ACROSS), (0.8, 0.9, BEYOND), (1.06, 1.2, BEYOND)]
 )
-def test_equal_means_on_both_variants(low: float, high: float, reported: str) -> None:
-    assert verdict(GOALS["P8", 500], low, high) == reported
+def test_equal_means_on_both_variants(low: float, high: float, expected: str) -> None:
+    assert verdict(GOALS["P8", 500], low, high) == expected
 
 
 def test_p6_stalled_followers_need_a_sample_that_carries_the_quantile(spark: SparkSession, tmp_path: Path) -> None:

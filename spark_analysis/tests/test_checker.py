@@ -67,17 +67,17 @@ def test_a_real_cycle_is_evaluated_ok(
     spark: SparkSession, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert write_check([run], tmp_path / "out", master="local[2]") == 0
-    reported = json.loads(capsys.readouterr().out)
-    assert reported["verdict"] == "ok" and reported["counts"] == {} and reported["unread"] == []
+    verdict = json.loads(capsys.readouterr().out)
+    assert verdict["verdict"] == "ok" and verdict["counts"] == {} and verdict["unread"] == []
     assert (
-        reported["totals"]["acknowledged"] == 1331
-        and reported["totals"]["refused"] == 22
-        and reported["totals"]["unknown"] == 7
+        verdict["totals"]["acknowledged"] == 1331
+        and verdict["totals"]["refused"] == 22
+        and verdict["totals"]["unknown"] == 7
     )
-    assert reported["totals"]["polled"] > 1300 and reported["totals"]["watermarks"] > 100
-    assert reported["totals"]["replica_logs"] == 9 and reported["totals"]["longest_silence_ms"] > 1000
-    complete = json.loads((tmp_path / "out" / "check.json").read_text(encoding="utf-8"))
-    assert complete["runs"][0]["anomalies"] == []
+    assert verdict["totals"]["polled"] > 1300 and verdict["totals"]["watermarks"] > 100
+    assert verdict["totals"]["replica_logs"] == 9 and verdict["totals"]["longest_silence_ms"] > 1000
+    written = json.loads((tmp_path / "out" / "check.json").read_text(encoding="utf-8"))
+    assert written["runs"][0]["anomalies"] == []
     assert "ok" in (tmp_path / "out" / "check.html").read_text(encoding="utf-8")
 
 
@@ -93,8 +93,8 @@ def test_a_lost_record_is_reported_with_its_full_history(
     )
     text = capsys.readouterr().err
     assert "lost-write" in text and "at the end on no replica" in text
-    complete = json.loads((tmp_path / "out" / "check.json").read_text(encoding="utf-8"))["runs"][0]
-    story = next(a for a in complete["anomalies"] if a["anomaly"] == "lost-write" and a["offset"] == lost)["history"]
+    written = json.loads((tmp_path / "out" / "check.json").read_text(encoding="utf-8"))["runs"][0]
+    story = next(a for a in written["anomalies"] if a["anomaly"] == "lost-write" and a["offset"] == lost)["history"]
     lines = [line["what"] for line in story]
     assert any("sent to orders-1" in line for line in lines)
     assert any(f"OK, offset {lost}" in line for line in lines)

@@ -38,19 +38,21 @@ def made(name: str) -> NDArray[np.int64]:
         drawn = np.where(chance.random(N) < 0.97, chance.normal(3000, 200, N), chance.normal(9e6, 1e5, N))
     else:
         drawn = np.full(N, 123_457.0)
-    complete: NDArray[np.int64] = np.maximum(drawn, 1).astype(np.int64)
-    return complete
+    drawn_us: NDArray[np.int64] = np.maximum(drawn, 1).astype(np.int64)
+    return drawn_us
 
 
 @pytest.mark.parametrize("name", ["lognormal", "pareto", "bimodal", "constant"])
 def test_quantiles_of_generated_data_are_within_half_a_percent(name: str) -> None:
     values = made(name)
     want = np.percentile(values, [q / 10 for q in REQUESTED])
-    complete = table(values)
-    assert counts.bucketed(complete).num_rows == complete.num_rows, "one row a value: buckets are merged by summing"
-    exact = [r["value_us"] for r in counts.quantiles(complete, ["g"], REQUESTED)]
+    exact_counts = table(values)
+    assert counts.bucketed(exact_counts).num_rows == exact_counts.num_rows, (
+        "one row a value: buckets are merged by summing"
+    )
+    exact = [r["value_us"] for r in counts.quantiles(exact_counts, ["g"], REQUESTED)]
     assert exact == pytest.approx(want, rel=1e-9)
-    rough = [r["value_us"] for r in counts.quantiles(counts.bucketed(complete), ["g"], REQUESTED)]
+    rough = [r["value_us"] for r in counts.quantiles(counts.bucketed(exact_counts), ["g"], REQUESTED)]
     assert rough == pytest.approx(want, rel=0.005) and len(rough) == len(REQUESTED)
 
 

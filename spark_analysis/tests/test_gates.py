@@ -33,33 +33,33 @@ def document(*ratios: dict[str, Any], lost: int = 0, state: str = "checked") -> 
     }
 
 
-def evaluated(reported: dict[str, Any], **gate: Any) -> gates.Outcome:
-    (outcome,) = gates.evaluate(gate_file.Gates.model_validate({"gates": [{"name": "g", **gate}]}), reported)
+def evaluated(report: dict[str, Any], **gate: Any) -> gates.Outcome:
+    (outcome,) = gates.evaluate(gate_file.Gates.model_validate({"gates": [{"name": "g", **gate}]}), report)
     return outcome
 
 
 @pytest.mark.parametrize(("at_most", "met"), [(0.168, True), (0.16, False)])
 def test_a_bound_is_about_the_full_interval(at_most: float, met: bool) -> None:
-    reported = document(ratio(0.154, 0.14, 0.168, "improved"))
-    found = evaluated(reported, of="ratio", at_most=at_most)
+    report = document(ratio(0.154, 0.14, 0.168, "improved"))
+    found = evaluated(report, of="ratio", at_most=at_most)
     assert (found.met, found.known) == (met, True)
     assert (
         str(found)
         == f"{'✓' if met else '✗'} g (bench-unequal-racks): 0.154 (0.14 to 0.168), requested: at most {at_most:g}"
     )
-    assert not evaluated(reported, of="ratio", at_least=0.15).met and evaluated(reported, of="ratio", at_least=0.14).met
+    assert not evaluated(report, of="ratio", at_least=0.15).met and evaluated(report, of="ratio", at_least=0.14).met
 
 
 def test_a_verdict_must_be_one_of_those_requested() -> None:
-    reported = document(ratio(1.3, 1.2, 1.4, "regressed"), ratio(0.9, 0.8, 0.95, "improved", per_thousand=999.9))
-    found = evaluated(reported, of="ratio", verdict=["improved", "within noise"])
+    report = document(ratio(1.3, 1.2, 1.4, "regressed"), ratio(0.9, 0.8, 0.95, "improved", per_thousand=999.9))
+    found = evaluated(report, of="ratio", verdict=["improved", "within noise"])
     assert not found.met and found.observed == "regressed, 1.3 (1.2 to 1.4), requested: improved or within noise"
-    assert evaluated(reported, of="ratio", quantile="p99.99", verdict=["improved"]).met
-    assert not evaluated(reported, of="ratio", quantile="p99.99", verdict=["improved"], at_most=0.9).met
+    assert evaluated(report, of="ratio", quantile="p99.99", verdict=["improved"]).met
+    assert not evaluated(report, of="ratio", quantile="p99.99", verdict=["improved"], at_most=0.9).met
 
 
 def test_what_is_not_known_is_missed_unless_the_gate_says_otherwise() -> None:
-    reported = document(ratio(0.5, None, None, "not enough runs"), state="not checked")
+    report = document(ratio(0.5, None, None, "not enough runs"), state="not checked")
     requested: list[dict[str, Any]] = [
         {"of": "ratio", "at_most": 9},
         {"of": "ratio", "verdict": ["improved"]},
@@ -69,28 +69,25 @@ def test_what_is_not_known_is_missed_unless_the_gate_says_otherwise() -> None:
         {"of": "goal", "goal": "P5"},
     ]
     for gate in requested:
-        missed, met = evaluated(reported, **gate), evaluated(reported, **gate, unknown="met")
+        missed, met = evaluated(report, **gate), evaluated(report, **gate, unknown="met")
         assert (missed.met, missed.known, met.met) == (False, False, True)
-    assert "not enough runs: 2 of the 6 rounds" in evaluated(reported, of="ratio", at_most=9).observed
-    assert (
-        "durability was not checked; what is not known is missed" in evaluated(reported, of="lost", at_most=0).observed
-    )
-    assert "no run of a benchmark named nothing*" in evaluated(reported, of="ratio", run="nothing*", at_most=9).observed
+    assert "not enough runs: 2 of the 6 rounds" in evaluated(report, of="ratio", at_most=9).observed
+    assert "durability was not checked; what is not known is missed" in evaluated(report, of="lost", at_most=0).observed
+    assert "no run of a benchmark named nothing*" in evaluated(report, of="ratio", run="nothing*", at_most=9).observed
 
 
 def test_gates_on_lost_records_goals_invalid_parts_and_skipped_folders() -> None:
-    reported = document(lost=1)
+    report = document(lost=1)
     assert (
-        evaluated(reported, of="lost", at_most=0).observed
-        == "1 of 1,100 acknowledged records lost, requested: at most 0"
+        evaluated(report, of="lost", at_most=0).observed == "1 of 1,100 acknowledged records lost, requested: at most 0"
     )
-    assert not evaluated(reported, of="lost", at_most=0).met and evaluated(document(), of="lost", at_most=0).met
+    assert not evaluated(report, of="lost", at_most=0).met and evaluated(document(), of="lost", at_most=0).met
     assert (
-        evaluated(reported, of="goal", goal="P2").met
-        and not evaluated(reported, of="goal", goal="P2", verdict=["meets the goal"]).met
+        evaluated(report, of="goal", goal="P2").met
+        and not evaluated(report, of="goal", goal="P2", verdict=["meets the goal"]).met
     )
-    assert evaluated(reported, of="invalid", at_most=1).met and not evaluated(reported, of="invalid", at_most=0).met
-    assert not evaluated(reported, of="skipped", at_most=0).met
+    assert evaluated(report, of="invalid", at_most=1).met and not evaluated(report, of="invalid", at_most=0).met
+    assert not evaluated(report, of="skipped", at_most=0).met
 
 
 @pytest.mark.parametrize(
@@ -114,8 +111,8 @@ def test_a_bad_file_is_a_usage_error_that_names_the_key(tmp_path: Path, gate: st
 
 
 def test_the_file_that_is_shipped_can_be_met() -> None:
-    reported = document(ratio(0.2, 0.1, 0.3, "improved"), ratio(0.9, 0.8, 0.95, "improved", per_thousand=500))
-    outcomes = gates.evaluate(gate_file.load(SHIPPED), {**reported, "skipped": []})
+    report = document(ratio(0.2, 0.1, 0.3, "improved"), ratio(0.9, 0.8, 0.95, "improved", per_thousand=500))
+    outcomes = gates.evaluate(gate_file.load(SHIPPED), {**report, "skipped": []})
     assert [(o.met, o.known) for o in outcomes] == [(True, True)] * 5, "a name in it may match no run"
 
 

@@ -37,11 +37,11 @@ def test_a_new_folder_is_the_only_one_read(
     out, runs = tmp_path / "out", [small(tmp_path / "a", 11)]
     made = report(out, *runs)
     assert made["work"] == {"computed": ["a"], "reused": [], "acks_read": 11}
-    opened, complete = [], document.part_of
+    opened, original = [], document.part_of
 
     def part_of(spark: SparkSession, folder: Folder) -> Any:
         opened.append(folder.id)
-        return complete(spark, folder)
+        return original(spark, folder)
 
     monkeypatch.setattr(pipeline, "part_of", part_of)
     more = report(out, *runs, small(tmp_path / "b", 22))

@@ -1,4 +1,4 @@
-"""The complete way from run folders to the page, on generated runs with known answers."""
+"""All steps from run folders to the page, on generated runs with known answers."""
 
 from __future__ import annotations
 

@@ -55,14 +55,14 @@ def test_p_of_rounds_that_do_not_differ_is_that_of_all_sign_patterns() -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_equivalence_is_the_interval_inside_the_margin(seed: int) -> None:
     ratios = rounds(seed, 10, 1.03, 0.04)
-    found, reported = stats.signed_rank_ratio(ratios), stats.equivalence(ratios, 1.06)
-    assert found is not None and reported is not None
-    assert reported.shown == (found.low > 1 / 1.06 and found.high < 1.06)
+    found, equal = stats.signed_rank_ratio(ratios), stats.equivalence(ratios, 1.06)
+    assert found is not None and equal is not None
+    assert equal.shown == (found.low > 1 / 1.06 and found.high < 1.06)
     logs = np.log(ratios)
     want = [
         scipy.stats.wilcoxon(logs + s * math.log(1.06), alternative=a).pvalue for s, a in ((1, "greater"), (-1, "less"))
     ]
-    assert reported.p == pytest.approx(max(want))
+    assert equal.p == pytest.approx(max(want))
 
 
 def test_equivalence_needs_a_margin() -> None:
@@ -74,8 +74,8 @@ def test_a_regression_is_shown_equal_about_as_seldom_as_promised() -> None:
     """Rounds that truly sit on the margin: equal within it may be shown in at most 2.5 % of the cases."""
     shown = 0
     for seed in range(400):
-        reported = stats.equivalence(rounds(seed, 10, 1.05, 0.02), 1.05)
-        shown += reported is not None and reported.shown
+        equal = stats.equivalence(rounds(seed, 10, 1.05, 0.02), 1.05)
+        shown += equal is not None and equal.shown
     assert shown <= 20
 
 

@@ -14,7 +14,7 @@ P50 = GOALS["P0", 500].what
 MODES = [{"role": "baseline", "label": "acks=all"}, {"role": "candidate", "label": "acks=-2"}]
 
 
-def life(number: int, ratio: float | None, again: float = 1.01, **spec: Any) -> dict[str, Any]:
+def trial(number: int, ratio: float | None, again: float = 1.01, **spec: Any) -> dict[str, Any]:
     """A run's part, reduced to a goal with its ratio and the ratio of the control."""
     goal = {"id": "P0", "what": P50, "estimate": ratio, "verdict": NOT_ENOUGH}
     noise = {"role": "control", "part": "quiet", "per_thousand": 500, "estimate": again}
@@ -30,25 +30,25 @@ def life(number: int, ratio: float | None, again: float = 1.01, **spec: Any) -> 
 
 def test_a_ratio_of_each_trial_and_an_interval_over_trials() -> None:
     observed = [1.0, 1.01, 0.99, 1.02, 1.0, 1.01]
-    (found,) = trials.over_trials([life(n, ratio) for n, ratio in enumerate(observed)])
+    (found,) = trials.over_trials([trial(n, ratio) for n, ratio in enumerate(observed)])
     assert (found["name"], found["runs"]) == ("bench-x", [f"r{n}" for n in range(6)])
     (row,) = found["goals"]
     assert (row["by_trial"], row["rounds"], row["verdict"]) == (observed, 6, GOAL_MET)
     assert [row[name] for name in ("estimate", "low", "high")] == pytest.approx([1.005, 0.99, 1.02], rel=1e-4)
     assert row["note"].startswith("equal within a factor of 1.05: shown")
-    (reported,) = found["findings"]
-    assert reported.startswith(
+    (finding,) = found["findings"]
+    assert finding.startswith(
         "bench-x, 6 trials: P0 p50, patched / stock, acks=all: 1.005, 95 % interval 0.990 to 1.020: meets"
     )
 
 
 def test_trials_that_differ_widen_the_interval() -> None:
-    (found,) = trials.over_trials([life(n, 0.9 + n * 0.03) for n in range(6)])
+    (found,) = trials.over_trials([trial(n, 0.9 + n * 0.03) for n in range(6)])
     assert found["goals"][0]["high"] == pytest.approx(1.05) and found["goals"][0]["verdict"] == FLOOR_MET
 
 
 def test_noise_over_trials_beyond_the_floor_shows_nothing() -> None:
-    (found,) = trials.over_trials([life(n, 1.0 + n / 1000, again=1.06 + n / 1000) for n in range(6)])
+    (found,) = trials.over_trials([trial(n, 1.0 + n / 1000, again=1.06 + n / 1000) for n in range(6)])
     assert found["goals"][0]["verdict"] == (
         "not shown: acks=all differs from itself by a factor of 1.06, more than the floor"
     )
@@ -56,7 +56,7 @@ def test_noise_over_trials_beyond_the_floor_shows_nothing() -> None:
 
 def test_throughput_is_evaluated_beside_its_own_noise() -> None:
     def runs(again: float) -> list[dict[str, Any]]:
-        made = [life(n, None) for n in range(6)]
+        made = [trial(n, None) for n in range(6)]
         for n, run in enumerate(made):
             goal = {"id": "P0", "what": GOALS["P0", "throughput"].what, "estimate": 1 - n / 1000, "verdict": NOT_ENOUGH}
             run["bench"] |= {"goals": [goal], "knee": {"ratios": {"control": {"estimate": again + n / 1000}}}}
@@ -68,7 +68,7 @@ def test_throughput_is_evaluated_beside_its_own_noise() -> None:
 
 
 def test_a_goal_that_no_run_measures_is_not_measured_over_trials() -> None:
-    runs = [life(n, 1.0) for n in range(6)]
+    runs = [trial(n, 1.0) for n in range(6)]
     for run in runs:
         run["bench"]["goals"].append(
             {"id": "P1", "what": GOALS["P1", 500].what, "estimate": 0.5, "verdict": f"{NOT_HERE}: no delays"}
@@ -78,17 +78,17 @@ def test_a_goal_that_no_run_measures_is_not_measured_over_trials() -> None:
 
 
 def test_few_trials_are_not_enough_and_one_without_a_ratio_does_not_count() -> None:
-    (found,) = trials.over_trials([life(n, None if n == 3 else 1.0) for n in range(6)])
-    (nothing,) = trials.over_trials([life(n, None) for n in range(2)])
+    (found,) = trials.over_trials([trial(n, None if n == 3 else 1.0) for n in range(6)])
+    (nothing,) = trials.over_trials([trial(n, None) for n in range(2)])
     assert nothing["findings"] == ["bench-x, 2 trials: none of its goals was measured."]
     assert found["goals"][0]["verdict"] == NOT_ENOUGH and len(found["goals"][0]["by_trial"]) == 5
 
 
 def test_only_runs_of_the_same_benchmark_are_trials() -> None:
     other = [
-        life(1, 1.0, workload={"name": "y", "modes": MODES}),
-        life(2, 1.0, backend="netns"),
-        {**life(3, 1.0), "versions": {}},
+        trial(1, 1.0, workload={"name": "y", "modes": MODES}),
+        trial(2, 1.0, backend="netns"),
+        {**trial(3, 1.0), "versions": {}},
     ]
-    outage = {**life(4, 1.0), "bench": None}
-    assert trials.over_trials([life(0, 1.0), *other, outage]) == []
+    outage = {**trial(4, 1.0), "bench": None}
+    assert trials.over_trials([trial(0, 1.0), *other, outage]) == []
