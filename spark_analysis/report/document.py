@@ -121,7 +121,7 @@ def _producer_fields() -> list[str]:
 def _warnings(run: Run) -> list[str]:
     state = run.manifest["state"]
     if state == "running":
-        return [f"{run.id} was not finished: its numbers end where it was cut short."]
+        return [f"{run.id} was never finished: its numbers end where it was cut short."]
     if state == "failed":
         return [f"{run.id} failed: {run.manifest['failure']}"]
     return []

@@ -153,7 +153,7 @@ def test_a_run_without_valid_blocks_says_so_and_has_no_pictures(spark: SparkSess
         ("minisr", 300, "due_mono_ns", 4 * SECOND, "moved by 4.000 s against each other in the due times of .* minisr"),
     ],
 )
-def test_a_clock_that_went_back_is_refused_in_blocks_only(
+def test_a_clock_that_went_back_is_refused(
     spark: SparkSession, tmp_path: Path, producer: str, row: int, column: str, by: int, reported: str
 ) -> None:
     path = bench_run(tmp_path / "run", rounds=2)

@@ -94,7 +94,7 @@ def _ideal(data: dict[str, Any]) -> list[dict[str, Any]]:
     return [evaluated(GOALS["P3", q], by_quantile[q], note=_ANSWER) for q in (500, 990)]
 
 
-_ANSWER = "the answer's way back to the client is in the numerator only"
+_ANSWER = "the way of the answer back to the client is in the numerator only"
 
 
 def _paused(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
