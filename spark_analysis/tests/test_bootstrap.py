@@ -62,7 +62,7 @@ def test_the_shift_is_the_difference_at_each_quantile() -> None:
     assert found is not None
     for row, value in zip(found, (1100, 1500, 1900), strict=True):
         assert row.estimate == pytest.approx(-value / 2, rel=0.03) and row.low < row.estimate < row.high < 0
-        assert row.p == pytest.approx(2 / 2001), "no draw is on the other counts"
+        assert row.p == pytest.approx(2 / 2001), "no draw lies beyond no difference"
     assert bootstrap.shift(blocks(5), blocks(9), [500]) is None
 
 
