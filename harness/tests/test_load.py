@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,12 +13,12 @@ import pytest
 from confluent_kafka import Producer
 from kafka.partitioner.default import murmur2
 
-from harness.common.wait import wait_for
-from harness.load.command import Copy, Produce, Read, java_command
-from harness.load.process import LoadClientError, LoadProcess
-from harness.load.records import read_acks, read_due, read_histograms, read_polls, read_reads
+from harness.load.command import Copy, Produce, java_command
+from harness.load.process import LoadClientError
+from harness.load.records import read_acks, read_histograms
 from harness.run_folder.run_folder import RunFolder, RunFolderError
 from harness.tests.load_broker import JAR, LIBS, MISSING, Broker, stock_broker
+from harness.tests.load_clients import client, column, hang, produce, read_back
 
 pytestmark = pytest.mark.skipif(MISSING, reason="needs build/load/rackspan-load.jar and the stock distribution")
 
@@ -30,47 +27,6 @@ pytestmark = pytest.mark.skipif(MISSING, reason="needs build/load/rackspan-load.
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     with stock_broker(tmp_path_factory.mktemp("broker")) as running:
         yield running
-
-
-def client(options: Copy | Produce | Read, folder: Path) -> LoadProcess:
-    return LoadProcess(java_command(JAR, LIBS, options.args()), folder / "client.log")
-
-
-def produce(broker: Broker, folder: Path, topic: str, **options: object) -> tuple[dict[str, object], pa.Table]:
-    spec = Produce("p1", broker.bootstrap, topic, folder / "sends.bin", **options)  # type: ignore[arg-type]
-    with client(spec, folder) as running:
-        summary = running.finish(60)
-    return summary, read_acks(spec.out)
-
-
-def column(table: pa.Table, name: str) -> np.ndarray:
-    return np.asarray(table[name].to_numpy())
-
-
-def hang(broker: Broker, running: LoadProcess, lines: int) -> None:
-    """The broker answers nobody until the client has written so many lines, and then the next one of a second."""
-    broker.pause()
-    try:
-        running.wait_line("second", 10, len(running.lines) + lines)
-    finally:
-        broker.resume()
-
-
-def read_back(broker: Broker, folder: Path, topic: str) -> tuple[dict[str, object], pa.Table]:
-    spec = Read(broker.bootstrap, topic, folder / "reads.bin")
-    with client(spec, folder) as running:
-        summary = running.finish(60)
-    return summary, read_reads(spec.out)
-
-
-def passes(running: LoadProcess, seconds: float) -> None:
-    """Waits until so much of the client's time has passed, however late its lines come."""
-    from_ns = time.monotonic_ns()
-
-    def later() -> bool:
-        return any(line.get("mono_ns", 0) >= from_ns + seconds * 1e9 for line in running.lines)
-
-    wait_for("the client's clock", later, 60)
 
 
 def test_what_was_acknowledged_is_read_back_at_its_offset(broker: Broker, tmp_path: Path) -> None:
@@ -232,111 +188,6 @@ def test_a_stop_file_ends_the_client(broker: Broker, tmp_path: Path) -> None:
         running.wait_line("second", 60)
         (tmp_path / "stop").touch()
         assert running.finish(60)["stopped_by"] == "stop file"
-
-
-def test_a_process_consumes_what_it_sends_and_one_clock_reports_how_long_it_took(
-    broker: Broker, tmp_path: Path
-) -> None:
-    topic = broker.topic("consumed", 2)
-    produce(broker, tmp_path, topic, rate=100, duration=0.5)  # of before: not to be observed
-    (tmp_path / "sends.bin").unlink()
-    summary, acks = produce(broker, tmp_path, topic, rate=200, duration=1, consume=True)
-    polls = read_polls(tmp_path / "sends.bin.polls", "p1")
-    assert summary["consumed"] == polls.num_rows == 200
-    observed = {row["seq"]: row for row in polls.to_pylist()}
-    for sent in acks.to_pylist():
-        row = observed[sent["seq"]]
-        assert (row["consumer"], row["producer"], row["topic"]) == ("p1", "p1", topic)
-        assert (row["partition"], row["offset"]) == (sent["partition"], sent["offset"])
-        assert row["read_ns"] > sent["sent_ns"] >= sent["due_ns"]
-    run = RunFolder.create(tmp_path / "runs", "x")
-    run.add_polls(polls)
-
-
-def test_a_window_reports_how_late_its_records_were_sent(broker: Broker, tmp_path: Path) -> None:
-    spec = Produce("p1", broker.bootstrap, broker.topic("stopped"), tmp_path / "p1", 100, duration=600, control=True)
-    with client(spec, tmp_path) as running:
-        pid = running.wait_line("started", 60)["pid"]
-        running.wait_line("resumed", 60)  # the schedule has begun: a stop before that makes nothing late
-        running.begin("0/quiet")
-        os.kill(pid, signal.SIGSTOP)
-        time.sleep(1)
-        os.kill(pid, signal.SIGCONT)
-        running.wait_line("second", 20, len(running.lines) + 1)
-        late = running.end()
-        running.wait_line("second", 20, len(running.lines))
-        running.begin("1/quiet")
-        running.wait_line("second", 20, len(running.lines) + 1)
-        calm = running.end()
-        running.drain(60)
-    assert late["lag_p99_us"] > 900_000 > calm["lag_p99_us"]
-
-
-def test_counts_stand_for_the_records_due_in_their_window(broker: Broker, tmp_path: Path) -> None:
-    topic = broker.topic("counted")
-    spec = Produce("p1", broker.bootstrap, topic, tmp_path / "counts", 100, histogram=True, consume=True, control=True)
-    with client(spec, tmp_path) as running:
-        started = running.wait_line("started", 60)
-        passes(running, 0.5)  # outside of every window
-        begun = running.begin("7/quiet")
-        passes(running, 1)
-        ended = running.end()
-        running.set_rate(1000)
-        running.begin("8/fault")
-        passes(running, 0.5)
-        broker.pause()
-        try:
-            passes(running, 1.5)
-            last = running.end()
-        finally:
-            broker.resume()
-        summary = running.drain(60)
-    rows = read_histograms(spec.out).to_pylist()
-    read_back(broker, tmp_path, topic)
-    due = read_due(tmp_path / "reads.bin") - started["anchor_epoch_ns"] + started["anchor_mono_ns"]
-
-    def total(block: int, measure: str) -> int:
-        return sum(r["records"] for r in rows if (r["block"], r["measure"]) == (block, measure))
-
-    assert summary["errors"] == {} and summary["unanswered"] == 0 and summary["consumed"] == summary["sent"] == len(due)
-    for block, line in ((7, ended), (8, last)):
-        assert total(block, "latency") == total(block, "send_lag") == total(block, "end_to_end")
-        within = np.count_nonzero((due >= line["begin_mono_ns"]) & (due < line["end_mono_ns"]))
-        assert total(block, "latency") == within >= 90, "those due, however late they were sent"
-        assert line["seconds"] == pytest.approx((line["end_mono_ns"] - line["begin_mono_ns"]) / 1e9)
-    assert ended["acked"] > begun["acked"] and ended["window"] == "7/quiet"
-    slow = sum(r["records"] for r in rows if r["block"] == 8 and r["measure"] == "latency" and r["low_us"] > 500_000)
-    assert slow > 100, "a broker that hangs shows in all records that were due meanwhile"
-    assert {(r["part"], r["producer"], r["result"]) for r in rows if r["measure"] == "latency"} == {
-        ("quiet", "p1", "OK"),
-        ("fault", "p1", "OK"),
-    }
-    assert all(r["width_us"] == 1 or r["width_us"] * 1000 <= r["low_us"] for r in rows)
-    run = RunFolder.create(tmp_path / "runs", "x")
-    run.add_histograms(read_histograms(spec.out))
-
-
-def test_what_has_no_answer_is_counted_too(broker: Broker, tmp_path: Path) -> None:
-    topic = broker.topic("uncounted", config={"max.message.bytes": "100"})
-    spec = Produce("p1", broker.bootstrap, topic, tmp_path / "c", 50, retries=0, histogram=True, control=True)
-    with client(spec, tmp_path) as running:
-        running.wait_line("started", 60)
-        running.begin("0/quiet")
-        running.wait_line("second", 20, len(running.lines) + 1)
-        running.end()
-        running.wait_line("second", 20, len(running.lines) + 1)
-        broker.pause()
-        try:
-            running.begin("1/quiet")
-            running.wait_line("second", 20, len(running.lines) + 1)
-            for window in ("2/quiet", "3/quiet"):
-                running.begin(window)
-        finally:
-            broker.resume()
-        running.drain(60)
-    rows = read_histograms(spec.out).to_pylist()
-    ends = {(r["block"], r["result"]) for r in rows if r["measure"] == "latency" and r["block"] < 2}
-    assert ends == {(0, "MESSAGE_TOO_LARGE"), (1, "")}, "two windows later nothing is waited for any more"
 
 
 def test_records_of_others_are_read_as_not_ours(broker: Broker, tmp_path: Path) -> None:

@@ -1,0 +1,56 @@
+"""Load clients of the tests, each in a folder of its own, on the stock client library."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from harness.common.wait import wait_for
+from harness.load.command import Copy, Produce, Read, java_command
+from harness.load.process import LoadProcess
+from harness.load.records import read_acks, read_reads
+from harness.tests.load_broker import JAR, LIBS, Broker
+
+
+def client(options: Copy | Produce | Read, folder: Path) -> LoadProcess:
+    return LoadProcess(java_command(JAR, LIBS, options.args()), folder / "client.log")
+
+
+def produce(broker: Broker, folder: Path, topic: str, **options: object) -> tuple[dict[str, object], pa.Table]:
+    spec = Produce("p1", broker.bootstrap, topic, folder / "sends.bin", **options)  # type: ignore[arg-type]
+    with client(spec, folder) as running:
+        summary = running.finish(60)
+    return summary, read_acks(spec.out)
+
+
+def column(table: pa.Table, name: str) -> np.ndarray:
+    return np.asarray(table[name].to_numpy())
+
+
+def hang(broker: Broker, running: LoadProcess, lines: int) -> None:
+    """The broker answers nobody until the client has written so many lines, and then the next one of a second."""
+    broker.pause()
+    try:
+        running.wait_line("second", 10, len(running.lines) + lines)
+    finally:
+        broker.resume()
+
+
+def read_back(broker: Broker, folder: Path, topic: str) -> tuple[dict[str, object], pa.Table]:
+    spec = Read(broker.bootstrap, topic, folder / "reads.bin")
+    with client(spec, folder) as running:
+        summary = running.finish(60)
+    return summary, read_reads(spec.out)
+
+
+def passes(running: LoadProcess, seconds: float) -> None:
+    """Waits until so much of the client's time has passed, however late its lines come."""
+    from_ns = time.monotonic_ns()
+
+    def later() -> bool:
+        return any(line.get("mono_ns", 0) >= from_ns + seconds * 1e9 for line in running.lines)
+
+    wait_for("the client's clock", later, 60)
