@@ -1,4 +1,4 @@
-"""The Java load client as a ducktape service: one producer and what became of its records."""
+"""The Java load client as a ducktape service: one producer and the results of its records."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class MinRacks(RackTest):
     """Brokers 1 and 2 in rack a, 3 and 4 in rack b, all replicas of all topics; rack b hangs, still in sync."""
 
     def test_a_pair_in_one_rack_is_not_enough(self) -> None:
-        """It waits for a second rack, not so where one rack is requested, and no longer once that is lowered."""
+        """It waits for a second rack, not so where one rack is required, and no longer once that is lowered."""
         with self.racks(self.spec("a:2,b:2", settings=acks.LASTING)) as kafka:
             topics = self.topics(kafka)
             for topic, racks in (("two", 2), ("steered", 2), ("one", 1)):

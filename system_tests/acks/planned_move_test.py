@@ -20,7 +20,7 @@ class PlannedMove(RackTest):
     """Two topics with replicas 1, 3, 2: broker 1 leads and is shut down while 3, its successor, is paused in sync."""
 
     def test_acknowledged_records_are_lost(self) -> None:
-        """Records acknowledged during the pause are lost, as metrics had reported; acks=all acknowledged none."""
+        """Records acknowledged during the pause are lost, as metrics had shown; acks=all acknowledged none."""
         with self.racks(self.spec("a:1,b:1,c:1", settings=acks.LASTING), [expect.OVERTAKEN]) as kafka:
             topics = self.topics(kafka)
             producers = {}
@@ -84,7 +84,7 @@ class PlannedMove(RackTest):
             assert logs[2] == logs[3], f"{len(logs[2])} and {len(logs[3])} records"
             old = {(r.producer, r.seq) for r in logs[1]}
             assert all((r["producer"], r["seq"]) in old for r in exposed.ok), (
-                "the old leader had not what it acknowledged"
+                "the old leader lacked records that it had acknowledged"
             )
             self.wait_metric(kafka, acks.ABOVE_RECORDS, 0)
 
@@ -97,7 +97,7 @@ def reached(offset: int, wanted: int) -> bool | Pending:
 def follows(kafka: KafkaRacks, topic: str) -> bool | Pending:
     """True if broker 1 has given the topic up, so that nobody can fetch from it any more.
 
-    It is requested by its log, as a broker that ends may close its metrics and its listener at any time.
+    Its log says so, since a broker that shuts down may close its metrics and its listener at any time.
     """
     reported = kafka.logged("a1", rf"Follower {topic}-0 starts at leader epoch", ["state-change.log"])
     return bool(reported) or Pending("its log does not say so")

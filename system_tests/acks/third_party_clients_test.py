@@ -1,4 +1,4 @@
-"""third-party clients: one that sends -2 when reported to, and one that needs the topic setting acks.all.scope."""
+"""Third-party clients: one that can be configured to send -2, and one that needs the topic setting acks.all.scope."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ SCOPE = "acks.all.scope"
 
 
 class OtherClients(RackTest):
-    """kafka-python and librdkafka on topics with each value of the setting, while a follower hangs in sync."""
+    """kafka-python and librdkafka on topics with each value of the setting, while an in-sync follower is paused."""
 
-    def test_served_while_a_follower_hangs(self) -> None:
+    def test_served_while_a_follower_is_paused(self) -> None:
         """-2 by configuration, acks=all with the setting on the topic or as default; acks=all waits without it."""
         with self.racks(self.spec("a:1,b:1,c:1", settings=acks.LASTING), [expect.CHANGE_REFUSED]) as kafka:
             topics = self.topics(kafka)

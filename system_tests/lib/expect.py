@@ -42,12 +42,12 @@ CHANGE_REFUSED = Allowed(
 
 def all_acknowledged(acks: Acks, records: int) -> None:
     """Every record was sent and acknowledged."""
-    assert acks.counts == {("OK", ""): records}, f"wanted {records} acknowledged, saw {acks.counts}"
+    assert acks.counts == {("OK", ""): records}, f"wanted {records} acknowledged, observed {acks.counts}"
 
 
 def all_ended_with(acks: Acks, records: int, result: str, cause: str = "") -> None:
     """Every record ended with that result and cause."""
-    assert acks.counts == {(result, cause): records}, f"wanted {records} of {(result, cause)}, saw {acks.counts}"
+    assert acks.counts == {(result, cause): records}, f"wanted {records} of {(result, cause)}, observed {acks.counts}"
 
 
 def given_up(acks: Acks, records: int, cause: str) -> None:
@@ -57,8 +57,8 @@ def given_up(acks: Acks, records: int, cause: str) -> None:
     refusal itself instead.
     """
     counts = acks.counts
-    assert set(counts) <= {("TIMEOUT", cause), (cause, "")}, f"wanted time-outs caused by {cause}, saw {counts}"
-    assert len(acks) == records, f"wanted {records} records, saw {counts}"
+    assert set(counts) <= {("TIMEOUT", cause), (cause, "")}, f"wanted time-outs caused by {cause}, observed {counts}"
+    assert len(acks) == records, f"wanted {records} records, observed {counts}"
 
 
 def once_each(sent: Iterable[Acks], read: Iterable[Row]) -> None:
@@ -77,7 +77,7 @@ def once_each(sent: Iterable[Acks], read: Iterable[Row]) -> None:
 def lost_only_above(acks: Acks, read: Iterable[Row], certain: int) -> list[Row]:
     """Of a partition's acknowledged records only some with offsets from `certain` on may be missing; returns those.
 
-    `certain` is a high watermark that was observed before a leader went. None is there twice, none elsewhere.
+    `certain` is a high watermark that was observed before a leader went. No record is there twice or elsewhere.
     """
     rows = list(read)
     there = {(r["producer"], r["seq"]) for r in rows}

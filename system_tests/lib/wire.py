@@ -115,7 +115,7 @@ def _topic(data: bytes) -> TopicMetadata:
     for _ in range(r.varint() - 1):  # brokers: id, host, port, rack
         r.number("i"), r.text(), r.number("i"), r.text(), r.fields()
     r.text(), r.number("i")  # cluster and controller
-    assert r.varint() == 2, "one topic was requested"
+    assert r.varint() == 2, "the request names one topic"
     error = r.number("h")
     r.text(), r.take(16), r.take(1)  # name, id, internal
     for _ in range(r.varint() - 1):  # error, number, leader, epoch, replicas, in sync, offline

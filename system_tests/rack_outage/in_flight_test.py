@@ -12,7 +12,7 @@ class InFlight(RackTest):
     """Producers at work when rack b dies; the leader is in rack a, so that appends continue until the ISR shrinks."""
 
     def test_no_acknowledged_record_is_lost(self) -> None:
-        """Without retries the code itself is observed, and soon; with retries all is acknowledged in the end, once."""
+        """Without retries the brokers' error arrives promptly; with retries all is acknowledged in the end, once."""
         with self.racks(self.spec("a:2,b:1,c:1")) as kafka:
             topics = self.topics(kafka)
             for topic in ("plain", "retried"):

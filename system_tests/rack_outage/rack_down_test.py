@@ -34,7 +34,7 @@ class RackDown(RackTest):
                 kafka.wait_in_sync("ab", {1, 2})
                 kafka.wait_in_sync("abc", {1, 5})
                 kafka.wait_in_sync("plain", {1, 5})
-                self.wait_metric(kafka, expect.UNDER_RACKS, 3)  # the leaders know it too, not only who was requested
+                self.wait_metric(kafka, expect.UNDER_RACKS, 3)  # the leaders know it, too
                 ends = ends_of(kafka)
 
                 refused = self.produce(kafka, "refused", "ab", 20, retries=0)
@@ -87,7 +87,7 @@ class RackDown(RackTest):
 
 
 def listed(kafka: KafkaRacks) -> tuple[set[str], set[str]]:
-    """Partitions that kafka-topics.sh lists as under and as at the racks that are requested."""
+    """Partitions that kafka-topics.sh lists as under and as at the required racks."""
     found = listing.listed(kafka, listing.UNDER_MIN_RACKS, listing.AT_MIN_RACKS)
     return found[listing.UNDER_MIN_RACKS], found[listing.AT_MIN_RACKS]
 

@@ -9,7 +9,7 @@ from system_tests.lib.base import RackTest
 
 
 class Recovery(RackTest):
-    """The operator's complete procedure: refused, lowered, served, rack back, raised, served."""
+    """The operator's procedure from begin to end: refused, lowered, served, rack back, raised, served."""
 
     def test_original_value_restored_after_outage(self) -> None:
         """With the value restored, a second outage is refused again: it is really in force."""

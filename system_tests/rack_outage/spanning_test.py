@@ -1,4 +1,4 @@
-"""Plan row 1: acks=all succeeds while the in-sync replicas span the racks that are requested."""
+"""Plan row 1: acks=all succeeds while the in-sync replicas span the required racks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class SpanningIsr(RackTest):
     """Nothing is broken here: what must not be refused is not refused."""
 
     def test_acknowledged_when_isr_spans(self) -> None:
-        """Two racks requested and two spanned, three of three, and one of three spare."""
+        """Two racks required and two spanned, three of three, and one of three spare."""
         with self.racks(self.spec("a:1,b:1,c:1", settings=PATIENT)) as kafka:
             topics = self.topics(kafka)
             topics.create("two", [[1, 2], [2, 3]], min_insync_replicas=2, min_insync_racks=2)

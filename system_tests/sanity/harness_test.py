@@ -1,4 +1,4 @@
-"""The harness before anything is tested with it: faults are what they claim, racks are where they were requested."""
+"""The harness before anything is tested with it: faults do what they claim, brokers are in the racks of the spec."""
 
 from __future__ import annotations
 

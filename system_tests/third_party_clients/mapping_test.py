@@ -23,8 +23,8 @@ LEAST = 3  # clients that must be observed to fail
 class WithoutMapping(RackTest):
     """The same clients in the same outage, on brokers whose mapping was taken out."""
 
-    def test_others_give_records_up(self) -> None:
-        """Ours retries as ever; what each other client does is written to mapping.json and compared with the page."""
+    def test_third_party_clients_give_records_up(self) -> None:
+        """Our client retries; the behaviour of each other one is written to mapping.json and compared with the page."""
         brokers = {name: {"distribution": str(unmapped())} for name in ("a1", "b1")}
         spec = self.spec("a:1,b:1", nodes=brokers, settings=acks.CALM)
         with self.racks(spec) as kafka:
@@ -40,7 +40,7 @@ class WithoutMapping(RackTest):
                 def reported(key: str, so_far: Acks) -> bool:
                     return key == OURS or any(r["result"] not in ("", "OK") for r in so_far.due(begin_ns).rows)
 
-                group.settle("clients of others to give a record up", producers, reported, 60)
+                group.settle("third-party clients to give a record up", producers, reported, 60)
                 wait_for("ours to be refused", lambda: group.refusals(SCENE)[OURS] > 1 or Pending("not yet"), 60)
             for topic in group.topics(SCENE).values():
                 kafka.wait_in_sync(topic, seconds=60)

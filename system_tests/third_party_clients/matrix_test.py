@@ -32,7 +32,7 @@ class ClientMatrix(RackTest):
     """Fails if a client hangs, crashes, loses what was acknowledged, or takes a refusal for final that is not."""
 
     def test_all_clients(self) -> None:
-        """Runs all scenes, writes what was observed to matrix.json, and compares it with docs/reference/clients.md."""
+        """Runs all scenes, writes the results to matrix.json, and compares it with docs/reference/clients.md."""
         with self.racks(self.spec("a:2,b:1", settings=acks.CALM), [expect.REPLICAS_REFUSED, GROUP]) as kafka:
             group = TaskGroup(self, kafka)
             self.scenes(kafka, group)

@@ -87,7 +87,7 @@ EXAMPLES = (
             _OFFLINE,
         ),
     ),
-    # Example 2: AtMinIsr when one in-sync replica is left. Racks are not requested: nothing is said of them.
+    # Example 2: AtMinIsr when one in-sync replica is left. No racks are required: nothing is listed for them.
     Example(
         "two",
         (1, 2, 3),

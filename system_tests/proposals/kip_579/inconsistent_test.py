@@ -38,7 +38,7 @@ class Inconsistent(RackTest):
             topics.create("fine", [[1, 2]], min_insync_replicas=2)
             begun = time.monotonic()
             refused = {topic: self.refused(kafka, topic) for topic in ("narrow", "racks")}
-            observed_on_the_console(kafka)
+            shown_on_the_console(kafka)
             logged_once_a_while(kafka, time.monotonic() - begun)
             described(kafka)
 
@@ -72,13 +72,13 @@ class Inconsistent(RackTest):
         acks = producer.finish()
         expect.all_ended_with(acks, 20, FINAL)
         longest = max((r["done_ns"] - r["sent_ns"]) / 1e9 for r in acks.rows)
-        assert longest < expect.PROMPT_S, f"reported after {longest:.1f} s"
+        assert longest < expect.PROMPT_S, f"answered after {longest:.1f} s"
         metrics = producer.process.lines[-1]["metrics"]
         assert metrics["record-retry-total"] == 0, metrics
         return acks
 
 
-def observed_on_the_console(kafka: KafkaRacks) -> None:
+def shown_on_the_console(kafka: KafkaRacks) -> None:
     """The motivation of the proposal: the cause by its name, and no retries."""
     done = kafka.try_tool("kafka-console-producer.sh", "--topic", "narrow", typed="1\n")
     printed = done.out + done.err
@@ -98,7 +98,7 @@ def logged_once_a_while(kafka: KafkaRacks, seconds: float) -> None:
 
 
 def described(kafka: KafkaRacks) -> None:
-    """kafka-topics.sh shows what is requested and what counts, where these differ."""
+    """kafka-topics.sh shows the configured and the effective value, where these differ."""
     printed = kafka.tool("kafka-topics.sh", "--describe")
     found = re.findall(r"Topic: (\S+)\s+Partition: 0\s.*?(?:\t(MinInSync\w+: \d+ \(effective \d+\)))?$", printed, re.M)
     wanted = {"narrow": "MinInSyncReplicas: 3 (effective 2)", "racks": "MinInSyncRacks: 3 (effective 2)", "fine": ""}
