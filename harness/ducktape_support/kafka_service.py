@@ -7,15 +7,16 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from ducktape.services.service import Service
+from ducktape.tests.test_context import TestContext
 
 from harness.backends.local import LocalHost
 from harness.cluster.cluster_folders import names
-from harness.cluster.cluster_view import answers
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.cluster.lifecycle import remove
 from harness.cluster.node import KafkaNode
@@ -24,44 +25,29 @@ from harness.cluster.waits import READY_SECONDS
 from harness.common.errors import RackspanError
 from harness.common.progress import Progress, Update
 from harness.common.wait import Pending, wait_for
+from harness.ducktape_support.end_checks import (
+    ALLOWED,
+    LOG_FILES,
+    Marks,
+    errors_since,
+    log_marks,
+    shut_down,
+    written_since,
+)
 from harness.ducktape_support.rack_cluster import nodes_by_type
+from harness.ducktape_support.reuse import made_reusable
+from harness.ducktape_support.shared_clusters import SharedCluster, SharedClusters
 from harness.hosts.host import Output, Process, ProcessState, exports
-from harness.recording.log_errors import Allowed, error_lines, summary
+from harness.recording.log_errors import Allowed, summary
 from harness.recording.metrics import Sample, scrape, total
 from harness.spec import inventory
 from harness.spec.cluster_spec import ClusterSpec, parse
 from harness.spec.topology import plan
 
-LOG_FILES = ("server.log", "controller.log", "state-change.log", "console.log")
-
-# Error lines of healthy clusters whose nodes are taken away on purpose.
-ALLOWED = (
-    Allowed(
-        r"controller event queue overloaded|Exceptionally slow controller event",
-        "the machine gave the controller no time for a while; brokers are fenced by rule, and tests see the ISR",
-    ),
-    Allowed(
-        r"ControllerApis nodeId=\d+\] Unexpected error handling request RequestHeader\(apiKey=CONTROLLER_REGISTRATION",
-        "a controller registers while the quorum elects its leader, gets that error, and tries again",
-    ),
-    Allowed(
-        r"ControllerApis nodeId=\d+\] Unexpected error handling request RequestHeader\(apiKey=API_VERSIONS",
-        "a controller that starts or ends listens without its Raft client (NullPointerException, as on stock)",
-    ),
-    Allowed(
-        r"RaftManager id=\d+\] Graceful shutdown of RaftClient failed",
-        "all controllers stop together, so that the last leader finds no quorum to hand over to",
-    ),
-    Allowed(
-        r"Failed to load metadata from \S+ with epoch \d+ due to (Coordinator loader is closed|Stopped loading)",
-        "all brokers stop together: one that is ending is given the coordinators of those that ended before",
-    ),
-    Allowed(
-        r"Execution of UpdateImage\(.*\) failed due to EventProcessor is closed\.",
-        "a coordinator that is ending is given one more image, and has no thread left to read it",
-    ),
-)
-
+# Kafka 4.3.1 forgets them in the partition, but not in the index by broker: once such a topic is removed, the brokers
+# that were eligible cannot register after a crash, and each attempt makes the active controller resign.
+ELR_CLEARED = r"Removed ELRs from [1-9]\d* partitions"
+COUNTER = "_total"  # what the names of counters end with
 _numbers = count(1)
 
 
@@ -81,9 +67,11 @@ class LoggedProgress(Progress):
 
 
 class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
-    """One cluster; `kafka` is it once started.
+    """One cluster; `kafka` is it once started. Counters count from that moment on, and so do the logs.
 
-    Its name carries this process' id, so that a later session knows it for a left-over.
+    A `shared` one is given back by `end`, as it was at first, and then serves another test of the session. One that is
+    not, and each of a test that runs outside of a session, is this test's own; its name carries this process' id, so
+    that a later session knows it for a left-over.
     """
 
     logs = {  # noqa: RUF012  # ducktape reads a class attribute
@@ -91,11 +79,18 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
         "config": {"path": "server.properties", "collect_default": True},
     }
 
-    def __init__(self, context: Any, spec: ClusterSpec, allowed: Sequence[Allowed] = ()) -> None:
+    def __init__(self, context: Any, spec: ClusterSpec, allowed: Sequence[Allowed] = (), shared: bool = False) -> None:
         self.spec = _on(spec, context.globals, f"test-{os.getpid()}-{next(_numbers)}")
         self.plan = plan(self.spec)
         self.allowed = (*ALLOWED, *allowed)
         self._kafka: KafkaCluster | None = None
+        self._clusters = SharedClusters.of_session()
+        self._sharing = shared and self._clusters is not None
+        self._shared: SharedCluster | None = None  # while this test has it
+        self._over = False  # given back: another test may have it
+        self._marks: Marks = {}
+        self._counters: dict[tuple[str, str, frozenset[tuple[str, str]]], float] = {}
+        self._counted: dict[str, Process | None] = {}
         super().__init__(context, cluster_spec=nodes_by_type(n.rack for n in self.plan.nodes))
 
     @property
@@ -113,7 +108,44 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
     # ---- life, as ducktape calls it ------------------------------------------------------------------------------
 
     def start(self, **unused: Any) -> None:
-        """Brings the cluster up and waits until it is ready. Raises RackspanError; logs are collected then too."""
+        """Takes a cluster that is ready, or brings one up. Raises RackspanError; logs are collected then too."""
+        if self._clusters is not None and self._sharing:
+            self._take(self._clusters)
+        else:
+            self._bring_up()
+        self._marks = log_marks(self.kafka)
+        self._counted = self.processes()
+        self._counters = (
+            {_series(s): s.value for s in self._scraped() if s.name.endswith(COUNTER)} if self.spec.metrics else {}
+        )
+
+    def stop(self, **unused: Any) -> None:
+        """Ends at once what still runs; a test that got to its end has called `end` before."""
+        if self._kafka is not None and not self._over:
+            self._kafka.kill("all")
+
+    def clean(self, **unused: Any) -> None:
+        """Removes the cluster's folder and whatever process is left of it."""
+        if self._clusters is not None and self._shared is not None:
+            self._clusters.discard(self._shared)
+        elif not self._over:
+            remove(self.spec.name)
+
+    def _take(self, clusters: SharedClusters) -> None:
+        shared = clusters.take(self.spec, self.context.test_id)
+        self._shared = shared
+        self._kafka = KafkaCluster.open(shared.name, LoggedProgress(self.logger))
+        self.spec, self.plan = self._kafka.state.spec, self._kafka.plan
+        self._bind(self._kafka)
+        if shared.failure is not None:
+            raise shared.failure.error()
+        self._kafka.backend.prepare()
+        self._kafka.backend.enter()
+        self.logger.info("cluster %s, before: %s", shared.name, ", ".join(shared.tests[:-1]) or "no test")
+
+    def _bring_up(self) -> None:
+        if self._clusters is not None:
+            self._clusters.end_idle()
         try:
             self._kafka = KafkaCluster.up(
                 self.spec, seconds=READY_SECONDS, progress=LoggedProgress(self.logger), tied=True
@@ -123,15 +155,6 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
                 self._kafka = KafkaCluster.open(self.spec.name)
             if self._kafka is not None:
                 self._bind(self._kafka)
-
-    def stop(self, **unused: Any) -> None:
-        """Ends at once what still runs; a test that got to its end has called `end` before."""
-        if self._kafka is not None:
-            self._kafka.kill("all")
-
-    def clean(self, **unused: Any) -> None:
-        """Removes the cluster's folder and whatever process is left of it."""
-        remove(self.spec.name)
 
     # ---- for tests -------------------------------------------------------------------------------------------------
 
@@ -152,7 +175,15 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
         return {n.name: n.look()[0] for n in self.kafka.select("all")}
 
     def samples(self) -> list[Sample]:
-        """Metrics of all running brokers, now."""
+        """Metrics of all running brokers, now; counters since the test began, or since it restarted the broker."""
+        now = self.processes()
+        kept = {name for name, process in self._counted.items() if process is not None and now.get(name) == process}
+        return [
+            replace(s, value=s.value - self._counters.get(_series(s), 0.0)) if s.node in kept else s
+            for s in self._scraped()
+        ]
+
+    def _scraped(self) -> list[Sample]:
         return [s for n in self.running() for s in scrape(n.node)]
 
     def metric(self, name: str, **labels: str) -> float:
@@ -160,7 +191,7 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
         return total(self.samples(), name, **labels)
 
     def errors(self, request: str = "Produce") -> dict[str, int]:
-        """Answers of that request by error code since the running brokers started, without NONE."""
+        """Answers of that request by error code since the test began, without NONE."""
         found: dict[str, int] = {}
         for s in self.samples():
             if s.name == "kafka_network_RequestMetrics_Errors_total" and s.labels.get("request") == request:
@@ -213,56 +244,54 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
         return own.shell(exports(environment) + shlex.join(command), seconds=seconds)
 
     def logged(self, targets: str, pattern: str, files: Sequence[str] = LOG_FILES) -> list[str]:
-        """Lines of these nodes' logs in which the pattern is found."""
+        """Lines of these nodes' logs since the test began in which the pattern is found."""
         wanted = re.compile(pattern)
-        texts = [n.host.read(f"{n.logs_dir}/{name}") for n in self.kafka.select(targets) for name in files]
+        texts = [written_since(self._marks, n, name) for n in self.kafka.select(targets) for name in files]
         return [line for text in texts for line in text.splitlines() if wanted.search(line)]
 
     # ---- the end, which counts ---------------------------------------------------------------------------------------
 
-    def end(self, seconds: float = 60.0) -> None:
-        """Stops all nodes in order and checks what they leave. Raises AssertionError with everything that is wrong."""
+    def end(self) -> None:
+        """Checks what the nodes logged; then gives a shared cluster back, or shuts the cluster down cleanly and checks
+        that too. Raises AssertionError with everything that is wrong.
+        """
         wrong: list[str] = []
-        for status in self.kafka.status().nodes:
-            if status.state == "failed":
-                wrong.append(f"{status.node} had ended by itself: {status.error}")
-        alive = self.running()
-        try:
-            self.kafka.stop("all", seconds=seconds)
-        except RackspanError as e:
-            wrong.append(e.brief)
-        for n in alive:
-            if n.host.shell(f"test -e {n.data_dir}/.kafka_cleanshutdown").code != 0:
-                wrong.append(f"{n.name} did not shut down cleanly")
-        left = self.kafka.backend.leftovers(str(self.kafka.folder))
-        if left:
-            wrong.append(f"processes left: {[p.pid for _, p in left]}")
-        try:
-            wait_for("ports to be closed", self._deaf, 10)
-        except RackspanError as e:
-            wrong.append(e.brief)
-        errors = list(self._error_lines())
+        reason = self._given_back()
+        if reason:
+            self.logger.info("the cluster is shut down: %s", reason)
+            wrong = shut_down(self.kafka) + self._errors()
+        assert not wrong, f"cluster {self.kafka.name} did not end well: " + "; ".join(wrong)
+
+    def _given_back(self) -> str:
+        """Gives the cluster to the tests to come; returns why it cannot be given, "" if it was."""
+        if self._clusters is None or self._shared is None or self._shared.settings is None:
+            return "it is not shared"
+        if self.logged("controllers", ELR_CLEARED):
+            return "eligible leaders of a topic were cleared"
+        reason = made_reusable(self.kafka, self._shared.settings)
+        if reason:
+            return reason
+        errors, marks = self._errors(), log_marks(self.kafka)
         if errors:
-            wrong.append(f"error lines that are not allowed: {summary(errors)}")
-        assert not wrong, f"cluster {self.spec.name} did not end well: " + "; ".join(wrong)
+            return errors[0]
+        self._collect_logs()
+        self._clusters.give_back(self._shared, marks, self.allowed)
+        self._shared, self._over = None, True
+        return ""
 
-    def _deaf(self) -> bool | Pending:
-        open_ports = [
-            f"{n.name} on {n.node.address}:{port}"
-            for n in self.kafka.select("all")
-            for port in (n.node.port, n.node.metrics_port)
-            if answers(n.node.address, port, seconds=0.2)
-        ]
-        return Pending(f"still open: {', '.join(open_ports)}") if open_ports else True
+    def _errors(self) -> list[str]:
+        errors = list(errors_since(self._marks, self.kafka, self.allowed))
+        return [f"error lines that are not allowed: {summary(errors)}"] if errors else []
 
-    def _error_lines(self) -> Iterator[tuple[str, str]]:
-        for n in self.kafka.select("all"):
-            observed: set[str] = set()  # the console repeats what the files have
-            for name in LOG_FILES:
-                for line in error_lines(n.host.read(f"{n.logs_dir}/{name}"), self.allowed):
-                    if line not in observed:
-                        yield f"{n.name}/{name}", line
-                    observed.add(line)
+    def _collect_logs(self) -> None:
+        """Copies the logs as ducktape does behind a test: by then the cluster may have been ended."""
+        results = Path(TestContext.results_dir(self.context, self.context.test_index)) / self.service_id
+        for node in self.nodes:
+            target = results / node.account.hostname
+            target.mkdir(parents=True, exist_ok=True)
+            for log in self.logs.values():
+                node.account.copy_from(log["path"], str(target))
+        self.logs = {}
 
     def _bind(self, kafka: KafkaCluster) -> None:
         waiting = list(self.nodes)
@@ -270,6 +299,11 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
             slot = next(s for s in waiting if s.node_type == n.node.rack)
             waiting.remove(slot)
             slot.account.bind(n.host, n.name)
+
+
+def _series(s: Sample) -> tuple[str, str, frozenset[tuple[str, str]]]:
+    """Node, name and labels of a metric."""
+    return (s.node, s.name, frozenset(s.labels.items()))
 
 
 def _on(spec: ClusterSpec, wanted: Mapping[str, Any], name: str) -> ClusterSpec:

@@ -1,4 +1,4 @@
-"""A session of system tests: ducktape as a program on our own cluster, its progress reported, its report summed up.
+"""A session of system tests: ducktape as a program on our own cluster, its progress shown, its report summed up.
 
 python -m harness.ducktape_support.session --results FOLDER [--global KEY=VALUE] SUITE_OR_PATH...
 """
@@ -21,11 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from harness.backends import BACKENDS
+from harness.common.atomic_files import write_aside
 from harness.common.errors import Exit, RackspanError, usage_error
 from harness.common.paths import project_root
 from harness.common.process_tree import children, end_on_signals, end_with_parent
 from harness.common.progress import Progress
 from harness.common.wait import wait_for
+from harness.ducktape_support.shared_clusters import SharedCluster, SharedClusters, session_clusters
 from harness.ducktape_support.stale_clusters import remove_abandoned
 from harness.hosts.host import Capability
 from harness.network import namespaces
@@ -103,7 +105,7 @@ def run_suite(
     rights, no_networks = _rights(globals_ or {})
     if no_networks:
         progress.note(f"tests that need networks between racks are skipped: {no_networks}")
-    command = [*rights, sys.executable, "-m", "ducktape", "--cluster", CLUSTER]
+    command = [*rights, sys.executable, "-m", "harness.ducktape_support.ducktape_main", "--cluster", CLUSTER]
     command += ["--results-root", str(folder)]
     command += [
         "--globals",
@@ -114,7 +116,9 @@ def run_suite(
     ]
     log = folder / "ducktape.log"
     try:
-        code = _run(command, log, progress, no_networks)
+        with session_clusters(folder / "clusters") as clusters:
+            code = _run(command, log, progress, no_networks, clusters)
+            failed_clusters = clusters.close()
     finally:
         remove_abandoned()
         _remove_pages(folder)
@@ -122,6 +126,7 @@ def run_suite(
     if report is None:
         tail = [line for line in log.read_text(errors="replace").splitlines() if line.strip()][-1:]
         raise usage_error("no system test was run", observed=f"ducktape ended with {code}: {tail}", do=f"read {log}")
+    charge(report, failed_clusters)
     outcomes = read_report(report)
     bad = code != 0 or any(o.status == "FAIL" for o in outcomes)
     return SessionResult(report.parent, tuple(outcomes), Exit.FAILED if bad else Exit.OK)
@@ -137,6 +142,18 @@ def read_report(report: Path) -> list[Outcome]:
     """Outcomes from ducktape's report.json, in the order in which the tests ran."""
     rows = json.loads(report.read_text(encoding="utf-8"))["results"]
     return [_outcome(row, report.parent) for row in sorted(rows, key=lambda row: float(row["start_time"]))]
+
+
+def charge(report: Path, failed: Iterable[SharedCluster]) -> None:
+    """Marks in report.json the last test of each cluster that did not end well as failed."""
+    for cluster in failed:
+        why = f"cluster {cluster.name} of {', '.join(cluster.tests)} did not end well: {'; '.join(cluster.violations)}"
+        data = json.loads(report.read_text(encoding="utf-8"))
+        for row in data["results"]:
+            if row["test_id"] == cluster.tests[-1]:
+                row["summary"] = why if row["test_status"] == "PASS" else f"{row['summary']}\n{why}"
+                row["test_status"] = "FAIL"
+        write_aside(report, json.dumps(data, indent=1) + "\n")
 
 
 def failures(outcomes: Iterable[Outcome]) -> list[str]:
@@ -161,10 +178,11 @@ def _outcome(row: Mapping[str, Any], folder: Path) -> Outcome:
     )
 
 
-def _run(command: Sequence[str], log: Path, progress: Progress, no_networks: str) -> int:
+def _run(command: Sequence[str], log: Path, progress: Progress, no_networks: str, clusters: SharedClusters) -> int:
     """Runs ducktape to its end, reporting each test as it begins and ends. On Ctrl-C it is given time to tear down."""
     environment = {
         **os.environ,
+        **clusters.environment,
         NO_NETWORKS: no_networks,
         "PYTHONPATH": _joined(str(project_root()), os.environ.get("PYTHONPATH", "")),
     }
@@ -179,6 +197,7 @@ def _run(command: Sequence[str], log: Path, progress: Progress, no_networks: str
             text=True,
             errors="replace",
             preexec_fn=_begin,
+            pass_fds=(clusters.pipe,),
         )
         try:
             assert process.stdout is not None

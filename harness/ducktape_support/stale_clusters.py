@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
+
+import psutil
 
 from harness.cluster.cluster_folders import names
 from harness.cluster.lifecycle import remove
@@ -22,9 +23,6 @@ def remove_abandoned() -> list[str]:
 
 def _alive(pid: int) -> bool:
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
         return False
-    except PermissionError:
-        return True
-    return True

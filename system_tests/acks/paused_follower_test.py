@@ -22,7 +22,7 @@ class PausedFollower(RackTest):
 
     def test_quorum_keeps_its_latency_while_all_stalls(self) -> None:
         """Latency, exposure, what consumers see, and requests by acks."""
-        with self.racks(self.spec("a:1,b:1,c:1", settings=acks.LASTING)) as kafka:
+        with self.racks(self.spec("a:1,b:1,c:1", settings=acks.LASTING), shared=False) as kafka:
             self.topics(kafka).create("t", [[1, 2, 3]], min_insync_replicas=2)
             producers = {
                 name: self.producer(kafka, name, "t", acks=mode, rate=50, delivery_timeout_ms=120000)

@@ -43,5 +43,5 @@ class Durability(RackTest):
     def play(self, distribution: str, min_racks: int) -> Path:
         """The run of the story on a cluster of its own."""
         spec = self.spec(RACKS, distribution=distribution)
-        with self.racks(spec, [expect.REPLICAS_REFUSED, TORN]) as kafka:
+        with self.racks(spec, [expect.REPLICAS_REFUSED, TORN], shared=False) as kafka:
             return run_control(self.folder / "runs", kafka.kafka, seed=SEED, min_racks=min_racks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +37,16 @@ HEAP = {"broker": "256m", "controller": "128m"}
 PATIENT = {"broker.session.timeout.ms": 9000, "replica.lag.time.max.ms": 10000}
 
 
+_attempts = count(1)  # of the one test that a process runs
+
+
 class RackTest(Test):  # type: ignore[misc]  # ducktape has no types
     """Base of the tests. A distribution other than the default can be named in the globals of the session."""
 
     def setup(self) -> None:
         """Makes the run folder of this test inside its results folder."""
         end_with_parent(signal.SIGTERM)  # a killed session: the test tears down what it has
+        self.attempt = next(_attempts)
         self.folder = Path(TestContext.results_dir(self.test_context, self.test_context.test_index))
         name = f"{self.test_context.cls.__name__}.{self.test_context.function.__name__}"
         self.run = RunFolder.create(self.folder / "runs", name, kind="outage")
@@ -53,9 +58,12 @@ class RackTest(Test):  # type: ignore[misc]  # ducktape has no types
         return parse(data | more, where=self.test_context.test_name)
 
     @contextmanager
-    def racks(self, spec: ClusterSpec, allowed: Sequence[Allowed] = ()) -> Iterator[KafkaRacks]:
-        """A running cluster. When the block ends well it is shut down cleanly and what it leaves is checked; the run
-        folder is finished either way.
+    def racks(self, spec: ClusterSpec, allowed: Sequence[Allowed] = (), *, shared: bool = True) -> Iterator[KafkaRacks]:
+        """A running cluster without topics, which tests of the same spec use one after the other.
+
+        When the block ends well the cluster is checked, and ended if it is not as it was at first; the run folder is
+        finished either way. Not `shared`: a new one that ends with the block, for a test that looks at what brokers
+        keep from their start on, or changes what cannot be compared. A second attempt of a test never shares.
         """
         distribution = find(spec.distribution)
         self.run.update(
@@ -64,7 +72,7 @@ class RackTest(Test):  # type: ignore[misc]  # ducktape has no types
             patches=self.run.manifest["patches"] or distribution.patches,
         )
         with self.run:
-            kafka = KafkaRacks(self.test_context, spec, allowed)
+            kafka = KafkaRacks(self.test_context, spec, allowed, shared=shared and self.attempt == 1)
             kafka.start()
             if Capability.DELAY in kafka.kafka.backend.capabilities:
                 self.run.event("note", "links", data={"links": [s.as_dict() for s in kafka.kafka.links.check()]})
@@ -106,7 +114,7 @@ class RackTest(Test):  # type: ignore[misc]  # ducktape has no types
         return service
 
     def produce(self, kafka: KafkaRacks, name: str, topic: str, records: int = 20, **settings: Any) -> Acks:
-        """Sends a number of records, one a batch, and returns what became of them."""
+        """Sends a number of records, one a batch, and returns their results."""
         rate = settings.pop("rate", 100)
         alone = {"batch.size": "0"} | settings.pop("properties", {})
         service = self.producer(kafka, name, topic, rate=rate, duration=records / rate, properties=alone, **settings)

@@ -30,7 +30,7 @@ class DefaultAsStock(RackTest):
 
     def test_same_outcomes_and_counts(self) -> None:
         """One broker a rack; rack c goes, then rack b, then both come back."""
-        observed = {kind: self.workload(kind) for kind in ("stock", "rackspan")}
+        observed = {kind: self.workload(kind) for kind in ("rackspan", "stock")}
         stock, ours = observed["stock"], observed["rackspan"]
         assert list(stock) == list(ours)
         different = {step: (stock[step], ours[step]) for step in stock if stock[step] != ours[step]}

@@ -1,4 +1,4 @@
-"""Brokers without broker.rack: they do not start where racks are requested, and nobody may ask while they are there."""
+"""Brokers without broker.rack: they do not start where racks are required, and prevent that racks become required."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class NoRack(RackTest):
 
     def test_refuses_to_start_and_to_be_raised(self) -> None:
         """The process ends with a code other than 0 and says what is wrong; so do changes while such a broker is in."""
-        with self.racks(self.spec("a:1,b:1,c:1", settings=PATIENT), [EXITS, expect.CHANGE_REFUSED]) as kafka:
+        spec = self.spec("a:1,b:1,c:1", settings=PATIENT)
+        with self.racks(spec, [EXITS, expect.CHANGE_REFUSED]) as kafka:
             topics = self.topics(kafka)
             topics.create("t", [[1, 2, 3]], min_insync_racks=2)
             kafka.kafka.stop("c1")
@@ -53,7 +54,7 @@ class NoRack(RackTest):
                 *("--alter", "--entity-type", "brokers", "--entity-default"),
                 *("--add-config", "min.insync.racks=2"),
             ).err
-            # The words are broker 3's own if it happens to be the one that is requested, else the controller's.
+            # The text is broker 3's own if it happens to be the one that answers, else the controller's.
             assert any(f": {words}" in printed for words in (OWN, f"The cluster default {DEFAULT}")), printed
             # Three replicas in rack a, rack b and the one unnamed rack: what is set already still counts racks.
             assert kafka.metric(expect.SPAN_PARTITION, topic="t") == 3

@@ -52,9 +52,8 @@ class Settings(RackTest):
 
     def test_cluster_default_covers_internal_topics(self) -> None:
         """Topics without a value follow the default; with too few racks a commit of offsets waits, as it must."""
-        with self.racks(
-            self.spec("a:1,b:1,c:1", settings=PATIENT, broker={"offsets.commit.timeout.ms": 1500})
-        ) as kafka:
+        spec = self.spec("a:1,b:1,c:1", broker={"offsets.commit.timeout.ms": 1500}, settings=PATIENT)
+        with self.racks(spec) as kafka:
             topics = self.topics(kafka)
             topics.create("follows", [[1, 2, 3]])
             topics.create("own", [[1, 2, 3]], min_insync_racks=2)

@@ -1,4 +1,4 @@
-"""The core of an outage over SASL_SSL with access control: who may write, who may change the terms, who sees them."""
+"""The core of an outage over SASL_SSL with access control: who may write, change settings and see them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Secured(RackTest):
 
     def test_an_outage_with_access_control(self) -> None:
         """Refusals, -2 and the settings work as without it, and nobody changes or learns what he may not."""
-        with self.racks(self.spec("a:1,b:1,c:1", users=USERS), [DENIED]) as kafka:
+        with self.racks(self.spec("a:1,b:1,c:1", users=USERS), [DENIED], shared=False) as kafka:
             topics = self.topics(kafka)
             topics.create("orders", [[1, 2, 3]], min_insync_replicas=1, min_insync_racks=2)
             allow(kafka)

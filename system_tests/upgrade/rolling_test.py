@@ -18,7 +18,7 @@ RESTARTS = (
     Allowed(
         r"ControllerApis nodeId=\d+\] Unexpected error handling request RequestHeader\(apiKey="
         r"(BROKER_HEARTBEAT|BROKER_REGISTRATION|ALTER_PARTITION|ALLOCATE_PRODUCER_IDS)",
-        "the only controller has started and is not active yet: brokers are reported so, and ask again",
+        "the only controller has started and is not active yet: brokers get that answer, and try again",
     ),
     Allowed(
         r"RegistrationResponseHandler: channel manager timed out before sending the request",
@@ -34,7 +34,7 @@ class RollingUpgrade(RackTest):
         """No record is lost or there twice, and a step out of order is refused with words that help."""
         apart = "netns" if networks.can_be_had() else "local"
         spec = self.spec("a:1,b:1,c:1", distribution="stock", settings=PATIENT, backend=apart)
-        with self.racks(spec, RESTARTS) as kafka:
+        with self.racks(spec, RESTARTS, shared=False) as kafka:
             topics = self.topics(kafka)
             topics.create("orders", [[1, 2, 3], [2, 3, 1], [3, 1, 2]], min_insync_replicas=2)
             topics.create("copies", [[2, 3, 1], [3, 1, 2]], min_insync_replicas=2)
@@ -68,7 +68,7 @@ class RollingUpgrade(RackTest):
     def use(self, kafka: KafkaRacks, topics: Topics) -> Acks:
         """All nodes are ours: the setting is taken, and leaders enforce it."""
         topics.set("orders", MIN_RACKS, 2)
-        # With all three racks requested, no leader can come that lacks what was acknowledged, whatever the acks.
+        # With all three racks required, no leader can come that lacks what was acknowledged, whatever the acks.
         strict = {"min_insync_racks": 3, "acks_all_scope": "min.insync.replicas"}
         topics.create("strict", [[1, 2, 3]], min_insync_replicas=2, **strict)
         kafka.kafka.stop("c1")
