@@ -8,13 +8,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from harness.load.command import Produce
 from harness.load.records import read_due, read_histograms, read_polls
 from harness.run_folder.run_folder import RunFolder
 from harness.tests.load_broker import MISSING, Broker, stock_broker
-from harness.tests.load_clients import client, passes, produce
+from harness.tests.load_clients import client, passes, produce, read_back
 
 pytestmark = pytest.mark.skipif(MISSING, reason="needs build/load/rackspan-load.jar and the stock distribution")
 
