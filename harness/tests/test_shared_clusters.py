@@ -22,11 +22,13 @@ from harness.ducktape_support.shared_clusters import SharedCluster, key_of
 from harness.tests.conftest import small
 
 TESTS = """
+import signal
 import time
 
 from ducktape.tests.test import Test
 
 from harness.admin.topics import Topics
+from harness.common.process_tree import end_with_parent
 from harness.common.wait import wait_for
 from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.tests.conftest import small
@@ -73,6 +75,7 @@ class Sharing(Test):
 
 class Waiting(Test):
     def test_waits_beside_an_idle_cluster(self):
+        end_with_parent(signal.SIGTERM)
         kafka = KafkaRacks(self.test_context, small("shared", racks="a:1"), shared=True)
         kafka.start()
         kafka.end()
