@@ -30,6 +30,10 @@ ALLOWED = (
         "a controller that starts or ends listens without its Raft client (NullPointerException, as on stock)",
     ),
     Allowed(
+        r"Unexpected error handling request RequestHeader\(apiKey=BROKER_HEARTBEAT.*\n\S*\.NotControllerException: ",
+        "a broker's heartbeat comes between a controller's election and its start as the active one",
+    ),
+    Allowed(
         r"RaftManager id=\d+\] Graceful shutdown of RaftClient failed",
         "all controllers stop together, so that the last leader finds no quorum to hand over to",
     ),

@@ -11,7 +11,7 @@ _ERROR = re.compile(r"^\[[^]]*\] (ERROR|FATAL) ")
 
 @dataclass(frozen=True)
 class Allowed:
-    """Error lines that mean nothing here. `pattern` is searched in the line."""
+    """Error lines that mean nothing here. `pattern` is searched in the line and the line of its exception, if any."""
 
     pattern: str
     reason: str
@@ -20,7 +20,16 @@ class Allowed:
 def error_lines(text: str, allowed: Sequence[Allowed] = ()) -> list[str]:
     """Lines of level ERROR or FATAL that no entry allows."""
     patterns = [re.compile(a.pattern) for a in allowed]
-    return [line for line in text.splitlines() if _ERROR.match(line) and not any(p.search(line) for p in patterns)]
+    lines = text.splitlines()
+    return [
+        line
+        for line, after in zip(lines, [*lines[1:], ""], strict=False)
+        if _ERROR.match(line) and not any(p.search(_with_exception(line, after)) for p in patterns)
+    ]
+
+
+def _with_exception(line: str, after: str) -> str:
+    return line if after.startswith("[") else f"{line}\n{after}"
 
 
 def summary(found: Iterable[tuple[str, str]], most: int = 5) -> str:

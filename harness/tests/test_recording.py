@@ -57,6 +57,13 @@ def test_error_lines_are_found_by_level_and_allowed_by_reason() -> None:
     assert summary([("a1", "one"), ("a2", "two"), ("a3", "three")], most=2) == "a1: one | a2: two (and 1 more)"
 
 
+def test_an_error_is_allowed_by_the_exception_behind_it() -> None:
+    allowed = [Allowed(r"ERROR request.*\n\S*\.NotControllerException", "a leader that has just been elected")]
+    text = "[x] ERROR request 1\norg.x.NotControllerException: 3\n\tat y\n[x] ERROR request 2\norg.x.OtherException\n"
+    assert error_lines(text, allowed) == ["[x] ERROR request 2"]
+    assert error_lines("[x] ERROR request 1\n[x] INFO a.NotControllerException", allowed) == ["[x] ERROR request 1"]
+
+
 def test_a_value_says_who_wrote_it() -> None:
     assert payload.author(payload.value("producer", 7, 1)) == ("producer", 7)
     assert len(payload.value("producer", 7, 1)) == 100
