@@ -17,6 +17,8 @@ _LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.default.parallelism": "2",
 }
+# Spark looks up this machine's name before it reads any setting, and a fresh machine may have a name that nobody knows.
+_ADDRESSES = ("SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME")
 SMALL = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.adaptive.enabled": "false",
@@ -34,6 +36,8 @@ def session(master: str | None = None, input_bytes: int = 0) -> SparkSession:
         master = master or "local[*]"
         builder = builder.master(master)
         if master.startswith("local"):
+            for name in _ADDRESSES:
+                os.environ.setdefault(name, "127.0.0.1")
             partitions = {"spark.sql.shuffle.partitions": str(min(max(2, input_bytes // PARTITION_BYTES), 400))}
             for name, value in {**_LOCAL, **partitions, **(SMALL if input_bytes < SMALL_BYTES else {})}.items():
                 builder = builder.config(name, value)
