@@ -142,6 +142,8 @@ def make_root(folder: Path, log: Path, seconds: float = 1200) -> MachineRoot:
     root = MachineRoot(folder)
     if done.returncode:
         raise RackspanError("debootstrap failed", observed=Ran(done.returncode, log).tail, do=f"read {log}")
+    # Debian's installer writes this file, debootstrap does not; the name of the machine is in it on some machines only.
+    (folder / "etc/hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
     for name in _SYSTEM_FILES:
         _copy(Path(name), folder / name.lstrip("/"))
     for value in map(Path, _settings().values()):
