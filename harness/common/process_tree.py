@@ -46,3 +46,9 @@ def children(parent: int) -> list[int]:
             if int(ppid) == parent and state not in "ZX":
                 found.append(int(stat.parent.name))
     return found
+
+
+def identity() -> tuple[int, int]:
+    """This process as /proc shows it to those outside its pid namespace: pid and start time."""
+    stat = Path("/proc/self/stat").read_text()
+    return int(stat.split()[0]), int(stat.rpartition(")")[2].split()[19])

@@ -20,7 +20,7 @@ from harness.cluster.kafka_cluster import KafkaCluster
 from harness.cluster.lifecycle import remove
 from harness.cluster.waits import READY_SECONDS
 from harness.common.errors import RackspanError
-from harness.common.process_tree import interrupt
+from harness.common.process_tree import identity, interrupt
 from harness.common.progress import Progress, Update
 from harness.ducktape_support.end_checks import ALLOWED, errors_since, shut_down
 from harness.ducktape_support.reuse import settings
@@ -57,7 +57,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, interrupt)
     threading.Thread(target=_watch, args=(pipe,), daemon=True).start()
     name = f"test-{os.getpid()}-1"
-    record = SharedCluster(name=name, key=key, holder=_identity(), user=user, tests=[test])
+    record = SharedCluster(name=name, key=key, holder=str(Process(*identity())), user=user, tests=[test])
     try:
         _start(folder, record, spec.model_copy(update={"name": name}))
         _answer(name)
@@ -114,11 +114,6 @@ def _watch(pipe: int) -> None:
     os.read(pipe, 1)
     _session_gone.set()
     os.kill(os.getpid(), signal.SIGTERM)
-
-
-def _identity() -> str:
-    stat = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    return str(Process(os.getpid(), int(stat[19])))
 
 
 if __name__ == "__main__":

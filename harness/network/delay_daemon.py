@@ -21,6 +21,7 @@ from pathlib import Path
 
 from harness.common.atomic_files import write_aside
 from harness.common.errors import RackspanError
+from harness.common.process_tree import identity
 from harness.hosts.host import last_lines
 from harness.network import bridges, link_files
 from harness.network.iptables import PacketFilter
@@ -104,12 +105,6 @@ class DelayDaemon:
 
     def _answer(self, error: str) -> None:
         write_aside(self.folder / link_files.APPLIED, json.dumps({"version": self.version, "error": error}))
-
-
-def identity() -> tuple[int, int]:
-    """This process as /proc shows it to those outside its pid namespace: pid and start time."""
-    stat = Path("/proc/self/stat").read_text()
-    return int(stat.split()[0]), int(stat.rpartition(")")[2].split()[19])
 
 
 def main() -> int:
