@@ -25,7 +25,7 @@ def test_a_failed_task_shows_the_output_of_gradle() -> None:
 
 @needs_gradle
 def test_the_output_of_a_task_is_returned() -> None:
-    assert "min-insync-racks.patch\tseed 002" in gradle(["listPatches"], "list", Progress())
+    assert "min-insync-racks.patch\tmin.insync.racks" in gradle(["listPatches"], "list", Progress())
 
 
 def test_without_gradle_the_error_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

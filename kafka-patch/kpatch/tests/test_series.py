@@ -15,7 +15,7 @@ Subject: a subject
 
 Because.
 
-Proposal: seed 002
+Proposal: min.insync.racks
 Origin: Rackspan
 Forwarded: no
 
@@ -33,7 +33,7 @@ index 1111111111111111111111111111111111111111..22222222222222222222222222222222
 def test_parse_reads_header_and_counts() -> None:
     patch = series.parse("a-subject.patch", PATCH)
     assert patch.subject == "a subject"
-    assert patch.trailers == {"Proposal": "seed 002", "Origin": "Rackspan", "Forwarded": "no"}
+    assert patch.trailers == {"Proposal": "min.insync.racks", "Origin": "Rackspan", "Forwarded": "no"}
     (file,) = patch.files
     assert (file.path, file.added, file.removed, file.context) == ("m/A.java", 2, 1, 0)
     assert file.old_blob == "1" * 40 and file.new_blob == "2" * 40

@@ -19,7 +19,7 @@ FILES = {
     "p/Made.java": "// THIS CODE IS AUTOMATICALLY GENERATED.\nclass Made {}\n",
     "LICENSE": "x",
 }
-MESSAGE = "First change\n\nA needs c.\n\nProposal: seed 002\nOrigin: Rackspan\nForwarded: no\n"
+MESSAGE = "First change\n\nA needs c.\n\nProposal: min.insync.racks\nOrigin: Rackspan\nForwarded: no\n"
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_context_lines_are_found(exported: Path, sources: dict[str, Path]) -> No
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("Proposal: seed 002\n", "", "header lacks Proposal; add the trailer"),
+        ("Proposal: min.insync.racks\n", "", "header lacks Proposal; add the trailer"),
         ("A needs c.\n\n", "", "header gives no reason"),
         ("Subject: First change", "Subject: Other", "file name is not its subject's (other.patch)"),
     ],

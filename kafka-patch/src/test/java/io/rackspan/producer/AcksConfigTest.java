@@ -18,7 +18,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-/** Values of acks that the Java producer accepts (seed 001). */
+/** Values of acks that the Java producer accepts. */
 final class AcksConfigTest {
 
     private static Map<String, Object> with(Object... settings) {

@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * Partitions that a producer with acks=all or acks=min.insync.replicas should prefer (seed 003): those with enough replicas, in
+ * Partitions that a producer with acks=all or acks=min.insync.replicas should prefer (KIP-637): those with enough replicas, in
  * enough racks, in sync. Of a broker that does not report what is enough, every partition with a leader is equally good.
  */
 public final class ReadyPartitions {

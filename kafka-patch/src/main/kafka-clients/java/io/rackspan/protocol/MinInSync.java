@@ -10,7 +10,7 @@ import java.util.Objects;
 
 /**
  * min.insync.replicas and min.insync.racks of a topic, as brokers report them to clients in two tagged fields of the topic in a metadata
- * response (seed 003): 4 bytes each, big endian. Stock clients skip the fields, stock brokers do not send them. Immutable.
+ * response (KIP-637): 4 bytes each, big endian. Stock clients skip the fields, stock brokers do not send them. Immutable.
  */
 public final class MinInSync {
 

@@ -11,7 +11,7 @@ import java.util.TreeSet;
 import java.util.function.IntFunction;
 
 /**
- * The rack of every registered broker (seed 002, ISR Rack Tracking). Immutable, and replaced only when a rack changes, so
+ * The rack of every registered broker. Immutable, and replaced only when a rack changes, so
  * that a count of racks holds as long as its set of brokers and this object are the same.
  */
 public final class BrokerRacks {

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * The condition on racks under which the controller may forget which replicas left the ISR of a partition (seed 002; the base requires
+ * The condition on racks under which the controller may forget which replicas left the ISR of a partition (the base requires
  * their number only). While they span too few racks their leader holds the high watermark, so that a replica that left since then has all
  * that was acknowledged with acks=all, and must stay electable: those in sync may be the next to lose power. Immutable.
  */

@@ -16,7 +16,7 @@ import java.util.SortedSet;
 import java.util.function.Supplier;
 
 /**
- * The values that min.insync.racks may be set to, given the racks of the brokers (seed 002, Validation). A broker checks its own
+ * The values that min.insync.racks may be set to, given the racks of the brokers. A broker checks its own
  * rack when it starts; the controller, which sees every registration, checks each change of a topic or cluster default.
  */
 public final class RackConfigCheck {

@@ -6,7 +6,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs once that a broker's min.insync.racks exceeds the racks of the cluster (seed 002, Validation), and once when that is over.
+ * Logs once that a broker's min.insync.racks exceeds the racks of the cluster, and once when that is over.
  * Not thread-safe: one thread publishes metadata.
  */
 public final class RackSupplyWarning {

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The minimums that every topic requires to be in sync, ready for metadata responses (seed 003). Immutable and made anew only when
+ * The minimums that every topic requires to be in sync, ready for metadata responses (KIP-637). Immutable and made anew only when
  * a configuration changes, so that a request costs one map lookup for each topic.
  */
 public final class TopicMinimums {

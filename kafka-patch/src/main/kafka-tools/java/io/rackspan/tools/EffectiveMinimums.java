@@ -7,7 +7,7 @@ import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.config.TopicConfig;
 
 /**
- * Columns that kafka-topics.sh adds to a partition that has fewer replicas, or racks, than its topic requires to be in sync (seed 000): the
+ * Columns that kafka-topics.sh adds to a partition that has fewer replicas, or racks, than its topic requires to be in sync (KIP-579): the
  * value that is configured, and the one that counts for the high watermark and for elections.
  */
 public final class EffectiveMinimums {

@@ -24,7 +24,7 @@ import java.util.function.IntFunction;
 import java.util.function.Supplier;
 
 /**
- * The quorum that requests with acks=min.insync.replicas wait for on one partition (seed 001): the members of the ISR that hold their
+ * The quorum that requests with acks=min.insync.replicas wait for on one partition: the members of the ISR that hold their
  * records, the leader included, must number min.insync.replicas and be in min.insync.racks racks.
  *
  * <p>Counted are replicas that the controller has in the ISR and that this leader does not propose to remove, with the log end

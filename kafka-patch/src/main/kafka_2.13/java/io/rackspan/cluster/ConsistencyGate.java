@@ -10,7 +10,7 @@ import org.apache.kafka.storage.internals.log.LogConfig;
 import java.util.Collection;
 
 /**
- * Refuses writes of clients to a partition that has fewer replicas, or racks, than its topic requires to be in sync (seed 000). No
+ * Refuses writes of clients to a partition that has fewer replicas, or racks, than its topic requires to be in sync (KIP-579). No
  * retry can help, so the error is non-retriable. Replicas that a reassignment is adding count: they may come to be in sync before it ends.
  */
 public final class ConsistencyGate {

@@ -8,7 +8,7 @@ import java.util.Map;
 
 /**
  * Logs writes that the configuration of their topic makes impossible: one line a topic and period (see {@link RefusalLog}), not one a
- * request (seed 000, Motivation). Thread-safe.
+ * request (KIP-579, Motivation). Thread-safe.
  */
 public final class InconsistencyLog {
 

@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
  */
 public final class ProduceAcks {
 
-    /** acks=min.insync.replicas as requests carry it (seed 001). */
+    /** acks=min.insync.replicas as requests carry it. */
     public static final short MIN_INSYNC_REPLICAS = -2;
 
     private static final String REQUESTS = "RequestsPerSec";

@@ -2,7 +2,7 @@ package io.rackspan.cluster;
 
 /**
  * The offset up to which enough replicas hold the log: the largest offset x such that the members whose log end is at x or beyond number
- * at least {@code minReplicas} and are in at least {@code minRacks} racks (seed 001, with the racks of seed 002).
+ * at least {@code minReplicas} and are in at least {@code minRacks} racks (acks=min.insync.replicas and min.insync.racks).
  *
  * <p>Members are kept in the order of their log ends. A change moves one of them to its new place and walks from the top
  * until both numbers are met: O(members), and nothing is allocated. Not thread-safe.

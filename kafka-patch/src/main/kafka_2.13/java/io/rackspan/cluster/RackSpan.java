@@ -17,7 +17,7 @@ import java.util.TreeSet;
 import java.util.function.Supplier;
 
 /**
- * The gates of min.insync.racks for one partition (seed 002, Produce Acknowledgement Logic): may a write be appended, may the
+ * The gates of min.insync.racks for one partition: may a write be appended, may the
  * high watermark move, may a waiting write be acknowledged. All of them compare one number, the span: how many distinct
  * racks a set of replicas is in.
  *
