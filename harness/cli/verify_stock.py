@@ -107,9 +107,9 @@ def verify_stock(
     known = {row.name for row in result.classes}
     with locked(store / "lock", busy="upstream's tests run already"):
         wanted = batches([n for n in names if n not in known], jars, chosen)
-        for verdicts in verify(left, right, wanted, chosen, progress, jobs):
+        for comparisons in verify(left, right, wanted, chosen, progress, jobs):
             # Without any test it is a base of other classes.
-            found = [Row.of(v) for v in verdicts if v.stock.tests or v.patched.tests or v.failure]
+            found = [Row.of(c) for c in comparisons if c.stock.tests or c.patched.tests or c.failure]
             result.classes = sorted([*result.classes, *found], key=lambda r: r.name)
             result.write(to or store)  # after each batch: it may be interrupted
             for line in [line for row in found for line in (*row.errors, row.failure) if line]:

@@ -42,7 +42,7 @@ _ATTEMPT = re.compile(r"runs? [\d, ]+ summary:")  # heads what ducktape reports 
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TestOutcome:
     """One test: `status` as ducktape names it, FLAKY if it passed at the second attempt only; `why` the first line of
     its first failure; `folder` its logs and runs.
     """
@@ -60,11 +60,11 @@ class SessionResult:
     """All tests of a session; `folder` holds ducktape's reports."""
 
     folder: Path
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[TestOutcome, ...]
     code: Exit
 
     @property
-    def failed(self) -> tuple[Outcome, ...]:
+    def failed(self) -> tuple[TestOutcome, ...]:
         """Tests that failed."""
         return tuple(o for o in self.outcomes if o.status == "FAIL")
 
@@ -138,7 +138,7 @@ def _remove_pages(folder: Path) -> None:
         page.unlink(missing_ok=True)  # the link `latest` leads to the same files
 
 
-def read_report(report: Path) -> list[Outcome]:
+def read_report(report: Path) -> list[TestOutcome]:
     """Outcomes from ducktape's report.json, in the order in which the tests ran."""
     rows = json.loads(report.read_text(encoding="utf-8"))["results"]
     return [_outcome(row, report.parent) for row in sorted(rows, key=lambda row: float(row["start_time"]))]
@@ -156,7 +156,7 @@ def charge(report: Path, failed: Iterable[SharedCluster]) -> None:
         write_aside(report, json.dumps(data, indent=1) + "\n")
 
 
-def failures(outcomes: Iterable[Outcome]) -> list[str]:
+def failures(outcomes: Iterable[TestOutcome]) -> list[str]:
     """Failures as lines: tests that failed, and those that passed at the second attempt only."""
     text: list[str] = []
     for o in outcomes:
@@ -166,14 +166,14 @@ def failures(outcomes: Iterable[Outcome]) -> list[str]:
     return text
 
 
-def _outcome(row: Mapping[str, Any], folder: Path) -> Outcome:
+def _outcome(row: Mapping[str, Any], folder: Path) -> TestOutcome:
     said = (line.strip() for line in str(row.get("summary", "")).splitlines())
     why = next((line for line in said if line and not _ATTEMPT.fullmatch(line)), "")
     name = _PREFIX.sub("", str(row["test_id"]))
     file = str(row["module_name"]).replace(".", "/") + ".py"
     symbol = f"{file}::{row['cls_name']}.{row['function_name']}"
     seconds = float(row["run_time_seconds"])
-    return Outcome(
+    return TestOutcome(
         name, str(row["test_status"]).upper(), seconds, why, folder / str(row["relative_results_dir"]), symbol
     )
 

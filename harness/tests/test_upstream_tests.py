@@ -15,10 +15,10 @@ from harness.common.progress import Progress
 from harness.distribution.locate import find
 from harness.tests.commands import rackspan
 from harness.upstream_tests.classes import JarClasses, Selection, artifacts, matching, selection
-from harness.upstream_tests.junit import FAILED, PASSED, JvmRun, Outcome, parse
+from harness.upstream_tests.comparison import evaluate
+from harness.upstream_tests.junit import FAILED, PASSED, ClassResult, JvmRun, parse
 from harness.upstream_tests.tables import Row, Table
 from harness.upstream_tests.variants import Variant
-from harness.upstream_tests.verdict import evaluate
 from harness.upstream_tests.verify import ClassBatch, batches, verify
 
 SELECTION = Selection((), {"default": 300.0, "slow.*": 900.0}, {}, {})
@@ -31,8 +31,8 @@ REPORT = """<testsuite name="JUnit Jupiter">
 </testsuite>"""
 
 
-def outcome(**tests: str) -> Outcome:
-    return Outcome(dict(tests), 1.0)
+def outcome(**tests: str) -> ClassResult:
+    return ClassResult(dict(tests), 1.0)
 
 
 def test_a_report_is_read_class_by_class(tmp_path: Path) -> None:
@@ -52,27 +52,34 @@ def test_a_report_is_read_class_by_class(tmp_path: Path) -> None:
 
 def test_only_what_passes_on_stock_can_be_broken() -> None:
     stock = outcome(good=PASSED, bad=FAILED, gone=PASSED, known=PASSED)
-    patched = Outcome({"good": PASSED, "bad": FAILED, "known": FAILED, "new": FAILED}, 1.0)
-    verdict = evaluate("K", stock, patched, {"K.known": "why"})
-    assert (verdict.broken, verdict.known, verdict.both, verdict.stale) == (("gone",), ("known",), ("bad",), ())
-    assert verdict.errors == ["K.gone: passes on stock, fails on patched: it is not run there"]
+    patched = ClassResult({"good": PASSED, "bad": FAILED, "known": FAILED, "new": FAILED}, 1.0)
+    comparison = evaluate("K", stock, patched, {"K.known": "why"})
+    assert (comparison.broken, comparison.known, comparison.both, comparison.stale) == (
+        ("gone",),
+        ("known",),
+        ("bad",),
+        (),
+    )
+    assert comparison.errors == ["K.gone: passes on stock, fails on patched: it is not run there"]
 
 
 def test_a_listed_test_that_passes_or_is_not_there_is_stale() -> None:
-    verdict = evaluate("K", outcome(a=PASSED), outcome(a=PASSED), {"K.a": "why", "K.b": "why", "Kx.a": "other class"})
-    assert verdict.stale == ("a", "b")
-    assert verdict.errors[0] == "K.a: is listed as different, and is not: take it off the list"
+    comparison = evaluate(
+        "K", outcome(a=PASSED), outcome(a=PASSED), {"K.a": "why", "K.b": "why", "Kx.a": "other class"}
+    )
+    assert comparison.stale == ("a", "b")
+    assert comparison.errors[0] == "K.a: is listed as different, and is not: take it off the list"
 
 
 def test_a_second_attempt_recovers_and_is_reported() -> None:
     stock, patched = outcome(a=PASSED, b=PASSED), outcome(a=FAILED, b=FAILED)
-    verdict = evaluate("K", stock, patched, {}, again=outcome(a=PASSED, b=FAILED))
-    assert (verdict.again, verdict.broken) == (("a",), ("b",))
-    assert "a: passed at the second attempt" in verdict.note
+    comparison = evaluate("K", stock, patched, {}, again=outcome(a=PASSED, b=FAILED))
+    assert (comparison.again, comparison.broken) == (("a",), ("b",))
+    assert "a: passed at the second attempt" in comparison.note
 
 
 def test_a_variant_that_does_not_end(tmp_path: Path) -> None:
-    late = Outcome(failure="no end in 5 s")
+    late = ClassResult(failure="no end in 5 s")
     both = evaluate("K", late, late, {"K.a": "why"})
     assert (both.errors, both.failure) == ([], "stock: no end in 5 s")
     one = evaluate("L", outcome(a=PASSED), late, {})
@@ -82,7 +89,7 @@ def test_a_variant_that_does_not_end(tmp_path: Path) -> None:
     assert 'failures="2"' in (tmp_path / "junit.xml").read_text()
     page = (tmp_path / "upstream.md").read_text()
     assert "| L | 1 | 1 | no end in 5 s | 1.0 / 0.0 |" in page and "- not run: x.Y: no engine" in page
-    assert page.splitlines()[-2].endswith("1 unexplained, 1 without verdict")
+    assert page.splitlines()[-2].endswith("1 unexplained, 1 not compared")
     assert json.loads((tmp_path / "upstream.json").read_text())["classes"][1]["errors"] == one.errors
 
 
@@ -214,8 +221,8 @@ def test_what_does_not_end_has_a_second_attempt(tmp_path: Path) -> None:
     for variant in (stock, patched):
         variant.forget([KERBEROS])
     hopeless = Selection((), {"default": 0.0}, {}, {})
-    (_, (verdict,)) = verify(stock, patched, [ClassBatch((KERBEROS,), 0.0)], hopeless, Progress())
-    assert verdict.failure == "stock: no end in 0 s" and stock.known(KERBEROS) is None
+    (_, (comparison,)) = verify(stock, patched, [ClassBatch((KERBEROS,), 0.0)], hopeless, Progress())
+    assert comparison.failure == "stock: no end in 0 s" and stock.known(KERBEROS) is None
 
 
 def test_a_class_that_cannot_be_loaded_takes_no_other_with_it(tmp_path: Path) -> None:
@@ -289,8 +296,8 @@ def test_known_outcomes_are_not_run_again(tmp_path: Path) -> None:
     patched.keep("x.NoSuchClass", outcome(a=FAILED))
     wanted = [ClassBatch(("x.NoSuchClass",), 60.0)]
     listed = Selection((), {"default": 60.0}, {}, {"x.NoSuchClass.a": "why"})
-    ((verdict,),) = verify(stock, patched, wanted, listed, Progress())
-    assert verdict.known == ("a",) and not verdict.errors
+    ((comparison,),) = verify(stock, patched, wanted, listed, Progress())
+    assert comparison.known == ("a",) and not comparison.errors
 
 
 def test_a_jvm_without_a_report_reports_its_last_words(tmp_path: Path) -> None:

@@ -32,8 +32,8 @@ _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 24, 1, 2
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """Outcome of one class: test -> passed, failed or skipped; seconds; `failure` if its JVM did not end well."""
+class ClassResult:
+    """ClassResult of one class: test -> passed, failed or skipped; seconds; `failure` if its JVM did not end well."""
 
     tests: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
@@ -73,22 +73,23 @@ class JvmRun:
             )
         self._began = time.monotonic()
 
-    def outcomes(self, seconds: float) -> dict[str, Outcome]:
+    def outcomes(self, seconds: float) -> dict[str, ClassResult]:
         """Waits for the JVM, at most that long since its start, and returns the outcome of each class."""
         try:
             code = self._process.wait(max(0.0, self._began + seconds - time.monotonic()))
         except subprocess.TimeoutExpired:
             self.end()
             failure = f"no end in {seconds:.0f} s{self._last_begun()}"
-            return {name: Outcome(seconds=seconds, failure=failure) for name in self.classes}
+            return {name: ClassResult(seconds=seconds, failure=failure) for name in self.classes}
         shutil.rmtree(self.folder / "work", ignore_errors=True)
         reported = self._log()
         if _UNDISCOVERED in reported:
-            return dict.fromkeys(self.classes, Outcome(failure=_unloaded(reported)))
+            return dict.fromkeys(self.classes, ClassResult(failure=_unloaded(reported)))
         report = self.folder / "reports" / _REPORT
         if not report.is_file():
             return {
-                name: Outcome(failure=f"exit code {code} and no report{self._last_words()}") for name in self.classes
+                name: ClassResult(failure=f"exit code {code} and no report{self._last_words()}")
+                for name in self.classes
             }
         return parse(report, self.classes)
 
@@ -111,7 +112,7 @@ class JvmRun:
         return f": {lines[-1].strip()[:200]}" if lines else ""
 
 
-def parse(report: Path, classes: Sequence[str]) -> dict[str, Outcome]:
+def parse(report: Path, classes: Sequence[str]) -> dict[str, ClassResult]:
     """Outcomes of classes in a JUnit XML file; tests of nested classes carry the nested class in their name."""
     tests: dict[str, dict[str, str]] = {name: {} for name in classes}
     messages: dict[str, dict[str, str]] = {name: {} for name in classes}
@@ -130,7 +131,7 @@ def parse(report: Path, classes: Sequence[str]) -> dict[str, Outcome]:
             words = (bad.message or bad.text or bad.type or "").strip().splitlines()
             messages[outer][name] = words[0][:300] if words else ""
         seconds[outer] += case.time or 0.0
-    return {name: Outcome(tests[name], round(seconds[name], 3), "", messages[name]) for name in classes}
+    return {name: ClassResult(tests[name], round(seconds[name], 3), "", messages[name]) for name in classes}
 
 
 def _unloaded(log: str) -> str:

@@ -13,14 +13,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from harness.common.atomic_files import write_aside
 from harness.common.errors import usage_error
 from harness.common.markdown import table
-from harness.upstream_tests.junit import FAILED, PASSED, Outcome
-from harness.upstream_tests.verdict import Verdict
+from harness.upstream_tests.comparison import ClassComparison
+from harness.upstream_tests.junit import FAILED, PASSED, ClassResult
 
 COLUMNS = ("CLASS", "TESTS", "STOCK", "PATCHED", "SECONDS", "NOTE")
 
 
 class Count(BaseModel):
-    """Outcome of a class on one variant, in numbers; `failure` if its JVM did not end well."""
+    """ClassResult of a class on one variant, in numbers; `failure` if its JVM did not end well."""
 
     passed: int
     failed: int
@@ -29,7 +29,7 @@ class Count(BaseModel):
     failure: str = ""
 
     @classmethod
-    def of(cls, outcome: Outcome) -> Count:
+    def of(cls, outcome: ClassResult) -> Count:
         """The numbers of an outcome."""
         passed, failed = outcome.count(PASSED), outcome.count(FAILED)
         tests, seconds, failure = len(outcome.tests), outcome.seconds, outcome.failure
@@ -55,18 +55,18 @@ class Row(BaseModel):
     failure: str
 
     @classmethod
-    def of(cls, verdict: Verdict) -> Row:
-        """A verdict as a row."""
+    def of(cls, comparison: ClassComparison) -> Row:
+        """A comparison as a row."""
         return cls(
-            name=verdict.name,
-            stock=Count.of(verdict.stock),
-            patched=Count.of(verdict.patched),
-            errors=verdict.errors,
-            known=list(verdict.known),
-            both=list(verdict.both),
-            again=list(verdict.again),
-            note=verdict.note,
-            failure=verdict.failure,
+            name=comparison.name,
+            stock=Count.of(comparison.stock),
+            patched=Count.of(comparison.patched),
+            errors=comparison.errors,
+            known=list(comparison.known),
+            both=list(comparison.both),
+            again=list(comparison.again),
+            note=comparison.note,
+            failure=comparison.failure,
         )
 
     @property
@@ -112,7 +112,7 @@ class Table(BaseModel):
         said = f"{len(self.classes)} classes: {stock} tests pass on stock, {patched} on patched, "
         said += f"{sum(len(r.both) for r in self.classes)} fail on both, "
         said += f"{known} known difference(s), {wrong} unexplained"
-        return said + (f", {open_} without verdict" if open_ else "")
+        return said + (f", {open_} not compared" if open_ else "")
 
     def data(self) -> dict[str, Any]:
         """The table for programs."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from harness.common.atomic_files import write_aside
 from harness.distribution.locate import Distribution
 from harness.upstream_tests.classes import Artifact
-from harness.upstream_tests.junit import JvmRun, Outcome
+from harness.upstream_tests.junit import ClassResult, JvmRun
 
 
 class Variant:
@@ -44,15 +44,15 @@ class Variant:
             found.update(artifact.sha256.encode())
         return found.hexdigest()[:16]
 
-    def known(self, name: str) -> Outcome | None:
+    def known(self, name: str) -> ClassResult | None:
         """The outcome of a class on these very jars, if it was run and its JVM ended well; none where the file is of
         another version of this program.
         """
         file = self._file(name)
         data = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-        return Outcome(**data) if data.keys() == {f.name for f in fields(Outcome)} else None
+        return ClassResult(**data) if data.keys() == {f.name for f in fields(ClassResult)} else None
 
-    def keep(self, name: str, outcome: Outcome) -> None:
+    def keep(self, name: str, outcome: ClassResult) -> None:
         """Remembers the outcome of a class."""
         write_aside(self._file(name), json.dumps(asdict(outcome), indent=1) + "\n")
 

@@ -11,9 +11,9 @@ from itertools import count
 from harness.common.progress import Progress
 from harness.common.task_group import TaskGroup
 from harness.upstream_tests.classes import JarClasses, Selection
-from harness.upstream_tests.junit import FAILED, JvmRun, Outcome
+from harness.upstream_tests.comparison import ClassComparison, evaluate
+from harness.upstream_tests.junit import FAILED, ClassResult, JvmRun
 from harness.upstream_tests.variants import Variant
-from harness.upstream_tests.verdict import Verdict, evaluate
 
 _BATCH = 30
 
@@ -41,8 +41,8 @@ def verify(
     selection: Selection,
     progress: Progress,
     jobs: int = 1,
-) -> Generator[list[Verdict]]:
-    """Runs what is not known yet, `jobs` batches at a time, and yields the verdicts of each batch as it is done; last
+) -> Generator[list[ClassComparison]]:
+    """Runs what is not known yet, `jobs` batches at a time, and yields each batch's comparisons as it is done; last
     those of classes that did not go well and had a second attempt, with nothing beside it.
 
     However it ends, no JVM stays.
@@ -52,11 +52,11 @@ def verify(
         reported = (f"{number} of {len(wanted)}" for number in count(1))
         doubtful = []
         for done in as_completed([pool.submit(work.evaluate, batch, next(reported)) for batch in wanted]):
-            verdicts = done.result()
-            doubtful += [v for v in verdicts if v.doubtful]
-            yield [v for v in verdicts if not v.doubtful]
-        for verdict in doubtful:
-            yield [pool.submit(work.again, verdict).result()]
+            comparisons = done.result()
+            doubtful += [c for c in comparisons if c.doubtful]
+            yield [c for c in comparisons if not c.doubtful]
+        for comparison in doubtful:
+            yield [pool.submit(work.again, comparison).result()]
 
 
 class _Work:
@@ -68,19 +68,19 @@ class _Work:
         self.running = TaskGroup(JvmRun.end)
         self._numbers = count(1)
 
-    def evaluate(self, batch: ClassBatch, number: str) -> list[Verdict]:
-        """Verdicts of the batch's classes."""
+    def evaluate(self, batch: ClassBatch, number: str) -> list[ClassComparison]:
+        """Comparisons of the batch's classes."""
         what = batch.classes[0] if len(batch.classes) == 1 else f"{len(batch.classes)} classes"
         variants = (self._stock, self._patched)
         missing = {s: [n for n in batch.classes if s.known(n) is None] for s in variants}
-        fresh: dict[tuple[str, str], Outcome] = {}
+        fresh: dict[tuple[str, str], ClassResult] = {}
         if any(missing.values()):
             with self._progress.step(f"{number}: {what}"):
                 fresh = self._run(missing, batch.seconds)
         return [self._evaluated(n, {s: s.known(n) or fresh[s.name, n] for s in variants}) for n in batch.classes]
 
-    def again(self, first: Verdict) -> Verdict:
-        """The verdict after a second attempt: of a variant that did not end well, else of the patched one."""
+    def again(self, first: ClassComparison) -> ClassComparison:
+        """The comparison after a second attempt: of a variant that did not end well, else of the patched one."""
         found = {self._stock: first.stock, self._patched: first.patched}
         endless = [variant for variant, outcome in found.items() if outcome.failure]
         if endless:
@@ -89,17 +89,19 @@ class _Work:
         fresh = self._alone([self._patched], first.name, f"{len(first.broken)} test(s) failed", keep=False)
         return self._evaluated(first.name, found, fresh[self._patched])
 
-    def _alone(self, variants: Sequence[Variant], name: str, why: str, *, keep: bool) -> dict[Variant, Outcome]:
+    def _alone(self, variants: Sequence[Variant], name: str, why: str, *, keep: bool) -> dict[Variant, ClassResult]:
         with self._progress.step(f"{name} once more: {why}"):
             found = self._run({variant: [name] for variant in variants}, self._selection.limit(name), keep=keep)
         return {variant: found[variant.name, name] for variant in variants}
 
-    def _evaluated(self, name: str, found: Mapping[Variant, Outcome], again: Outcome | None = None) -> Verdict:
+    def _evaluated(
+        self, name: str, found: Mapping[Variant, ClassResult], again: ClassResult | None = None
+    ) -> ClassComparison:
         return evaluate(name, found[self._stock], found[self._patched], self._selection.differs, again)
 
     def _run(
         self, wanted: Mapping[Variant, list[str]], seconds: float, *, keep: bool = True
-    ) -> dict[tuple[str, str], Outcome]:
+    ) -> dict[tuple[str, str], ClassResult]:
         """Outcomes by (variant, class). A class of a batch that did not end well, or in which a test failed, gets a JVM
         of its own: what others left in the one that it shared may be why.
         """
@@ -113,8 +115,8 @@ class _Work:
                     variant.keep(name, found[variant.name, name])
         return found
 
-    def _together(self, wanted: Mapping[Variant, list[str]], seconds: float) -> dict[tuple[str, str], Outcome]:
-        found: dict[tuple[str, str], Outcome] = {}
+    def _together(self, wanted: Mapping[Variant, list[str]], seconds: float) -> dict[tuple[str, str], ClassResult]:
+        found: dict[tuple[str, str], ClassResult] = {}
         with contextlib.ExitStack() as stack:
             runs = [
                 (variant, stack.enter_context(self._started(variant, names)))

@@ -42,7 +42,7 @@ _RULES = (
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CheckResult:
     """The result of the checker for one run.
 
     `counts` are anomalies by kind, `allowed` those that a client's settings permit; `unread` names data that was not
@@ -77,7 +77,7 @@ def frames(history: History, min_racks: int | None = None) -> Iterator[DataFrame
     yield timeline.under_racks(history, min_racks)
 
 
-def check(history: History, min_racks: int | None = None) -> Verdict:
+def check(history: History, min_racks: int | None = None) -> CheckResult:
     """Checks one run. `min_racks` takes the place of the topics' own min.insync.racks."""
     history = cached(history)
     counts: dict[str, int] = {}
@@ -93,7 +93,7 @@ def check(history: History, min_racks: int | None = None) -> Verdict:
                     shown += [found.asDict() for found in first.limit(SHOWN).collect()]
         shown.sort(key=lambda found: NAMES.index(found["anomaly"]))
         sums = (totals(history), unread(history))
-        return Verdict(
+        return CheckResult(
             history.id, int(history.manifest["seed"]), counts, allowed, *sums, with_histories(history, shown)
         )
     finally:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from spark_analysis.atomic_files import write_aside
-from spark_analysis.checker.check import ANOMALIES, UNKNOWN, Verdict, check
+from spark_analysis.checker.check import ANOMALIES, UNKNOWN, CheckResult, check
 from spark_analysis.checker.history import read_history, require_replicas
 from spark_analysis.checker.page import page, text
 from spark_analysis.session import session
@@ -25,7 +25,7 @@ def write_check(paths: Iterable[Path], out: Path, *, min_racks: int | None = Non
     """
     started = time.monotonic()
     out.mkdir(parents=True, exist_ok=True)
-    verdicts: list[Verdict] = []
+    verdicts: list[CheckResult] = []
     spark = None
     for path in paths:
         spark = spark or session(master, sum(f.stat().st_size for f in path.glob("*/*.parquet")))

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from spark_analysis.checker.anomalies import KINDS
-from spark_analysis.checker.check import Verdict
+from spark_analysis.checker.check import CheckResult
 from spark_analysis.html_templates import rendered
 
 _TEMPLATE = Path(__file__).parent / "templates" / "check.html.j2"
 
 
-def text(verdict: Verdict) -> str:
+def text(verdict: CheckResult) -> str:
     """A few lines: verdict, counts, and the first anomaly of each kind with its history."""
     totals = ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in verdict.totals.items())
     lines = [f"{verdict.run}: {verdict.state} (seed {verdict.seed})", f"  {totals}"]
@@ -30,7 +30,7 @@ def text(verdict: Verdict) -> str:
     return "\n".join(lines)
 
 
-def page(verdicts: list[Verdict]) -> str:
+def page(verdicts: list[CheckResult]) -> str:
     """One self-contained HTML page of all runs."""
     return rendered(_TEMPLATE, {"at": at, "place": place}, verdicts=verdicts, kinds=KINDS)
 

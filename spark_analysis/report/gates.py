@@ -15,7 +15,7 @@ from spark_analysis.statistics.verdict_words import FLOOR_MET, GOAL_MET, NOT_ENO
 
 
 @dataclass(frozen=True)
-class Outcome:
+class GateResult:
     """The result of one gate in one run; ``known`` is False where the report has no value for it."""
 
     gate: str
@@ -28,14 +28,14 @@ class Outcome:
         return f"{'✓' if self.met else '✗'} {self.gate}{f' ({self.run})' if self.run else ''}: {self.observed}"
 
 
-def evaluate(gates: Gates, document: dict[str, Any]) -> list[Outcome]:
+def evaluate(gates: Gates, document: dict[str, Any]) -> list[GateResult]:
     """Outcomes of every gate in every run that it is about, in the order of the file. What is not known is missed,
     unless the gate says otherwise.
     """
     return [outcome for gate in gates.gates for outcome in _evaluate(gate, document)]
 
 
-def missed(outcomes: list[Outcome], page: Path) -> AnalysisError | None:
+def missed(outcomes: list[GateResult], page: Path) -> AnalysisError | None:
     """The error (exit code 1) that names the gates that were missed; None if all were met."""
     names = [o.gate for o in outcomes if not o.met]
     if not names:
@@ -47,7 +47,7 @@ def missed(outcomes: list[Outcome], page: Path) -> AnalysisError | None:
     )
 
 
-def _evaluate(gate: Gate, document: dict[str, Any]) -> list[Outcome]:
+def _evaluate(gate: Gate, document: dict[str, Any]) -> list[GateResult]:
     if gate.of == "skipped":
         return [_bounded(gate, "", len(document["skipped"]), "folders skipped")]
     part = "outage" if gate.of == "lost" else "bench"
@@ -57,7 +57,7 @@ def _evaluate(gate: Gate, document: dict[str, Any]) -> list[Outcome]:
     return found or [_unknown(gate, "", f"no run {kind} named {gate.run} has a value for it")]
 
 
-def _in_run(gate: Gate, run: dict[str, Any]) -> Iterator[Outcome]:
+def _in_run(gate: Gate, run: dict[str, Any]) -> Iterator[GateResult]:
     name = run["name"]
     if gate.of == "lost":
         kept = run["outage"]["durability"]
@@ -82,7 +82,7 @@ def _in_run(gate: Gate, run: dict[str, Any]) -> Iterator[Outcome]:
                 yield _of_ratio(gate, name, row)
 
 
-def _of_ratio(gate: Gate, run: str, row: dict[str, Any]) -> Outcome:
+def _of_ratio(gate: Gate, run: str, row: dict[str, Any]) -> GateResult:
     if gate.verdict:
         outcome = _by_verdict(gate, run, row, gate.verdict, "")
         if not outcome.met or (gate.at_most is None and gate.at_least is None):
@@ -91,24 +91,24 @@ def _of_ratio(gate: Gate, run: str, row: dict[str, Any]) -> Outcome:
         return _unknown(gate, run, f"{NOT_ENOUGH}: {row['rounds']} of the {MIN_PAIRS} rounds that carry an interval")
     high_enough = gate.at_least is None or row["low"] >= gate.at_least
     met = high_enough and (gate.at_most is None or row["high"] <= gate.at_most)
-    return Outcome(gate.name, run, f"{_span(row)}{_requested(gate)}", met)
+    return GateResult(gate.name, run, f"{_span(row)}{_requested(gate)}", met)
 
 
-def _by_verdict(gate: Gate, run: str, row: dict[str, Any], accepted: list[str], what: str) -> Outcome:
+def _by_verdict(gate: Gate, run: str, row: dict[str, Any], accepted: list[str], what: str) -> GateResult:
     observed = f"{what}{row['verdict']}{'' if row['low'] is None else f', {_span(row)}'}"
     if row["verdict"] == NOT_ENOUGH or row["verdict"].startswith(NOT_HERE):
         return _unknown(gate, run, observed)
-    return Outcome(gate.name, run, f"{observed}, requested: {' or '.join(accepted)}", row["verdict"] in accepted)
+    return GateResult(gate.name, run, f"{observed}, requested: {' or '.join(accepted)}", row["verdict"] in accepted)
 
 
-def _bounded(gate: Gate, run: str, value: int, what: str) -> Outcome:
+def _bounded(gate: Gate, run: str, value: int, what: str) -> GateResult:
     met = (gate.at_most is None or value <= gate.at_most) and (gate.at_least is None or value >= gate.at_least)
-    return Outcome(gate.name, run, f"{value:,} {what}{_requested(gate)}", met)
+    return GateResult(gate.name, run, f"{value:,} {what}{_requested(gate)}", met)
 
 
-def _unknown(gate: Gate, run: str, why: str) -> Outcome:
+def _unknown(gate: Gate, run: str, why: str) -> GateResult:
     consequence = "; counts as met, as the gate says" if gate.unknown == "met" else "; what is not known is missed"
-    return Outcome(gate.name, run, f"{why}{consequence}", gate.unknown == "met", known=False)
+    return GateResult(gate.name, run, f"{why}{consequence}", gate.unknown == "met", known=False)
 
 
 def _span(row: dict[str, Any]) -> str:

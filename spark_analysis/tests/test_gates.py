@@ -33,7 +33,7 @@ def document(*ratios: dict[str, Any], lost: int = 0, state: str = "checked") -> 
     }
 
 
-def evaluated(report: dict[str, Any], **gate: Any) -> gates.Outcome:
+def evaluated(report: dict[str, Any], **gate: Any) -> gates.GateResult:
     (outcome,) = gates.evaluate(gate_file.Gates.model_validate({"gates": [{"name": "g", **gate}]}), report)
     return outcome
 

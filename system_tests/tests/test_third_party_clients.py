@@ -18,7 +18,7 @@ from harness.third_party_clients import prepare, registry
 from harness.third_party_clients.output import Records, report_read
 from harness.third_party_clients.registry import CLIENTS, named
 from system_tests.third_party_clients import outcomes, table
-from system_tests.third_party_clients.outcomes import Reported, Verdict
+from system_tests.third_party_clients.outcomes import ClientResult, Reported
 
 
 def row(seq: int, result: str = "OK", cause: str = "", due_ns: int = 0, seconds: float = 1.0) -> Row:
@@ -35,8 +35,8 @@ def reported(*rows: Row, ended: str = "", refused: int = 9) -> Reported:
     return Reported(Acks(list(rows)), ended, refused)
 
 
-def verdict(idempotent: bool = True) -> Verdict:
-    return Verdict("c", "Client", "1.0", idempotent)
+def result(idempotent: bool = True) -> ClientResult:
+    return ClientResult("c", "Client", "1.0", idempotent)
 
 
 def lines_of(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
@@ -81,15 +81,15 @@ def test_a_client_without_its_tools_is_named(tmp_path: Path, monkeypatch: pytest
     assert made == ["--continue", "oldJavaClient", "goClient"]
     monkeypatch.setattr(registry, "NODE_PROGRAM", project_root() / "build" / "none" / "client.js")
     assert named("kafkajs").skip_reason == "build/none/client.js was not built"
-    v = Verdict("c", "Client", skip_reason=named("kafkajs").skip_reason)
-    outcomes.skipped([verdict(), v])
-    assert v.violations == ["not run: build/none/client.js was not built"]
+    r = ClientResult("c", "Client", skip_reason=named("kafkajs").skip_reason)
+    outcomes.skipped([result(), r])
+    assert r.violations == ["not run: build/none/client.js was not built"]
 
 
 def test_an_outage_that_ends_well() -> None:
-    v = verdict()
-    outcomes.outage_that_ends(v, reported(row(0), row(1)), [row(0), row(1)])
-    assert v.violations == [] and v.cells == {"outage that ends": "retried, no loss, no duplicates"}
+    r = result()
+    outcomes.outage_that_ends(r, reported(row(0), row(1)), [row(0), row(1)])
+    assert r.violations == [] and r.cells == {"outage that ends": "retried, no loss, no duplicates"}
 
 
 @pytest.mark.parametrize(
@@ -104,16 +104,16 @@ def test_an_outage_that_ends_well() -> None:
     ],
 )
 def test_an_outage_that_ends_badly(observed: Reported, read: list[Row], violation: str) -> None:
-    v = verdict()
-    outcomes.outage_that_ends(v, observed, read)
-    assert f"outage that ends: {violation}" in v.violations
-    assert v.cells == {"outage that ends": "**fails**"}
+    r = result()
+    outcomes.outage_that_ends(r, observed, read)
+    assert f"outage that ends: {violation}" in r.violations
+    assert r.cells == {"outage that ends": "**fails**"}
 
 
 def test_a_client_that_is_not_idempotent_may_write_twice() -> None:
-    v = verdict(idempotent=False)
-    outcomes.outage_that_ends(v, reported(row(0)), [row(0), row(0)])
-    assert v.violations == [] and v.numbers["outage that ends: twice"] == 1
+    r = result(idempotent=False)
+    outcomes.outage_that_ends(r, reported(row(0)), [row(0), row(0)])
+    assert r.violations == [] and r.numbers["outage that ends: twice"] == 1
 
 
 @pytest.mark.parametrize(
@@ -130,47 +130,47 @@ def test_a_client_that_is_not_idempotent_may_write_twice() -> None:
     ],
 )
 def test_an_outage_that_stays(observed: Reported, violation: str) -> None:
-    v = verdict()
-    outcomes.outage_that_stays(v, observed, [row(0), row(1)], begin_ns=5, limit_s=8)
-    assert v.violations[:1] == ([f"outage that stays: {violation}"] if violation else [])
+    r = result()
+    outcomes.outage_that_stays(r, observed, [row(0), row(1)], begin_ns=5, limit_s=8)
+    assert r.violations[:1] == ([f"outage that stays: {violation}"] if violation else [])
 
 
 def test_a_mistaken_topic_is_final_where_each_record_was_refused_once() -> None:
     for refused, words in ((3, "`BAD` at once"), (4, "`BAD`, retried until its limit")):
-        v = verdict()
-        outcomes.mistaken_topic(v, reported(row(0, "BAD"), row(1, "BAD"), refused=refused), 8)
-        assert v.violations == [] and v.cells == {"topic that requires too much": words}
-    v = verdict()
-    outcomes.mistaken_topic(v, reported(row(0), refused=0), 8)
-    assert len(v.violations) == 2
+        r = result()
+        outcomes.mistaken_topic(r, reported(row(0, "BAD"), row(1, "BAD"), refused=refused), 8)
+        assert r.violations == [] and r.cells == {"topic that requires too much": words}
+    r = result()
+    outcomes.mistaken_topic(r, reported(row(0), refused=0), 8)
+    assert len(r.violations) == 2
 
 
 def test_a_reader_must_know_the_topic_and_read_what_is_there() -> None:
     metadata = {"brokers": [2, 1], "partitions": [{"partition": 0, "leader": 1, "replicas": [1, 2]}]}
-    v = verdict()
-    outcomes.reading(v, "", metadata, [row(0)], [row(0)], [[1, 2]])
-    assert v.violations == []
-    outcomes.reading(v, "", {**metadata, "brokers": [1]}, [row(0), row(2)], [row(0), row(1)], [[1, 2]])
-    assert v.violations == [
+    r = result()
+    outcomes.reading(r, "", metadata, [row(0)], [row(0)], [[1, 2]])
+    assert r.violations == []
+    outcomes.reading(r, "", {**metadata, "brokers": [1]}, [row(0), row(2)], [row(0), row(1)], [[1, 2]])
+    assert r.violations == [
         "metadata: it knows brokers [1], there are [1, 2]",
         "reads: 1 records not read, first [(0, 1, 'p', 1)]",
         "reads: 1 records read that are not there, first [(0, 2, 'p', 2)]",
     ]
     leaderless = {"brokers": [1, 2], "partitions": [{"partition": 0, "leader": -1, "replicas": [1, 2]}]}
-    v = verdict()
-    outcomes.reading(v, "", leaderless, [], [], [[1, 2]])
-    assert v.violations == ["metadata: it knows no leader of partitions [0]"]
+    r = result()
+    outcomes.reading(r, "", leaderless, [], [], [[1, 2]])
+    assert r.violations == ["metadata: it knows no leader of partitions [0]"]
 
 
 def test_without_the_mapping_only_records_of_the_outage_count() -> None:
-    v = verdict()
-    outcomes.without_mapping(v, reported(row(0, "EARLY"), row(1, "UNKNOWN", due_ns=10), row(2, due_ns=20)), begin_ns=5)
-    assert v.cells == {"without the mapping": "gives records up: `UNKNOWN`"}
-    assert v.violations == ["without the mapping: the application saw {'UNKNOWN': 1}"]
+    r = result()
+    outcomes.without_mapping(r, reported(row(0, "EARLY"), row(1, "UNKNOWN", due_ns=10), row(2, due_ns=20)), begin_ns=5)
+    assert r.cells == {"without the mapping": "gives records up: `UNKNOWN`"}
+    assert r.violations == ["without the mapping: the application saw {'UNKNOWN': 1}"]
 
 
 def test_a_document_that_says_something_else_is_noticed(tmp_path: Path) -> None:
-    good, gone = verdict(), Verdict("g", "Gone", skip_reason="no tool")
+    good, gone = result(), ClientResult("g", "Gone", skip_reason="no tool")
     outcomes.outage_that_ends(good, reported(row(0), row(1)), [row(0), row(1)])
     file, page = tmp_path / table.MATRIX, tmp_path / "page.md"
     table.write(file, [good, gone])

@@ -21,7 +21,7 @@ from harness.load.records import read_reads
 from harness.recording.metrics import total
 from harness.third_party_clients.registry import CLIENTS, Client
 from system_tests.lib.base import RackTest
-from system_tests.third_party_clients.outcomes import Reported, Verdict, skipped
+from system_tests.third_party_clients.outcomes import ClientResult, Reported, skipped
 
 REFUSALS = "kafka_server_BrokerTopicMetrics_FailedProduceRequestsPerSec_total"
 LASTING_S = 600  # no producer ends before it is ordered to
@@ -30,12 +30,12 @@ AT_ONCE = 4  # programs started at a time: more only wait for the processor
 Producers = Mapping[str, LoadService | ClientProducer]
 
 
-class TaskGroup:
+class ClientGroup:
     """The clients of the registry that this machine can run."""
 
     def __init__(self, test: RackTest, kafka: KafkaRacks) -> None:
-        self.verdicts = {c.key: Verdict(c.key, c.title, skip_reason=c.skip_reason) for c in CLIENTS}
-        self.clients = [c for c in CLIENTS if not self.verdicts[c.key].skip_reason]
+        self.results = {c.key: ClientResult(c.key, c.title, skip_reason=c.skip_reason) for c in CLIENTS}
+        self.clients = [c for c in CLIENTS if not self.results[c.key].skip_reason]
         self._test = test
         self._kafka = kafka
 
@@ -65,8 +65,8 @@ class TaskGroup:
             list(pool.map(_start, made.values()))
         for key, producer in made.items():
             line = producer.process.wait_line("started", 1)
-            self.verdicts[key].version = str(line.get("version") or line["client_version"])
-            self.verdicts[key].idempotent |= bool(line["idempotence"])
+            self.results[key].version = str(line.get("version") or line["client_version"])
+            self.results[key].idempotent |= bool(line["idempotence"])
         return made
 
     def _producer(
@@ -147,11 +147,11 @@ class TaskGroup:
             return ended, metadata, [line for line in lines if line.get("event") == "read"]
         return ended, metadata, read_reads(out).to_pylist() if out.exists() else []
 
-    def evaluated(self) -> list[Verdict]:
-        """All verdicts; where nothing may be skipped, a client that could not be run is a violation."""
+    def evaluated(self) -> list[ClientResult]:
+        """All results; where nothing may be skipped, a client that could not be run is a violation."""
         if os.environ.get("CI"):
-            skipped(self.verdicts.values())
-        return list(self.verdicts.values())
+            skipped(self.results.values())
+        return list(self.results.values())
 
 
 def _start(producer: LoadService | ClientProducer) -> None:
@@ -167,6 +167,6 @@ def _end(producer: LoadService | ClientProducer, seconds: float, stop: bool) -> 
     return ""
 
 
-def violations(verdicts: Iterable[Verdict]) -> str:
+def violations(results: Iterable[ClientResult]) -> str:
     """All violations in words, by client."""
-    return "; ".join(f"{v.title}: {c}" for v in verdicts for c in v.violations)
+    return "; ".join(f"{r.title}: {c}" for r in results for c in r.violations)

@@ -11,7 +11,7 @@ from harness.faults.rack import rack_down
 from system_tests.lib import acks
 from system_tests.lib.base import RackTest
 from system_tests.third_party_clients import outcomes, table
-from system_tests.third_party_clients.client_group import TaskGroup
+from system_tests.third_party_clients.client_group import ClientGroup
 from system_tests.third_party_clients.unmapped import unmapped
 
 SCENE = "unmapped"
@@ -28,7 +28,7 @@ class WithoutMapping(RackTest):
         brokers = {name: {"distribution": str(unmapped())} for name in ("a1", "b1")}
         spec = self.spec("a:1,b:1", nodes=brokers, settings=acks.CALM)
         with self.racks(spec) as kafka:
-            group = TaskGroup(self, kafka)
+            group = ClientGroup(self, kafka)
             group.create(SCENE, [[1, 2]], min_insync_replicas=1, min_insync_racks=2)
             producers = group.produce(SCENE, 1, LIMIT_S, RATE)
             group.settle("every client to be served", producers, lambda _, a: len(a.ok) >= 10, 60)
@@ -46,11 +46,11 @@ class WithoutMapping(RackTest):
                 kafka.wait_in_sync(topic, seconds=60)
             ended = group.finish(SCENE, producers, LIMIT_S + outcomes.GRACE_S)
         for key, reported_by_client in ended.items():
-            outcomes.without_mapping(group.verdicts[key], reported_by_client, begin_ns)
-        verdicts = group.evaluated()
-        table.write(self.folder / table.MAPPING, verdicts)
-        failing = [v.title for v in verdicts if v.numbers.get("without the mapping: errors")]
-        ours = group.verdicts[OURS]
+            outcomes.without_mapping(group.results[key], reported_by_client, begin_ns)
+        results = group.evaluated()
+        table.write(self.folder / table.MAPPING, results)
+        failing = [r.title for r in results if r.numbers.get("without the mapping: errors")]
+        ours = group.results[OURS]
         assert not ours.violations, f"our own client, which knows the codes: {ours.violations}"
         assert len(failing) >= LEAST, f"only {failing} give records up: does the mapping matter?"
         table.check(self.folder / table.MAPPING, project_root() / "docs" / "reference" / "clients.md")

@@ -13,7 +13,7 @@ from harness.third_party_clients.registry import named
 from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest
 from system_tests.third_party_clients import outcomes, table
-from system_tests.third_party_clients.client_group import TaskGroup, violations
+from system_tests.third_party_clients.client_group import ClientGroup, violations
 
 SPREAD = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]  # brokers 1 and 2 are in rack a, 3 is in b
 PASSING, STAYING, MISTAKEN = "passing", "staying", "mistaken"
@@ -34,14 +34,14 @@ class ClientMatrix(RackTest):
     def test_all_clients(self) -> None:
         """Runs all scenes, writes the results to matrix.json, and compares it with docs/reference/clients.md."""
         with self.racks(self.spec("a:2,b:1", settings=acks.CALM), [expect.REPLICAS_REFUSED, GROUP]) as kafka:
-            group = TaskGroup(self, kafka)
+            group = ClientGroup(self, kafka)
             self.scenes(kafka, group)
-        verdicts = group.evaluated()
-        table.write(self.folder / table.MATRIX, verdicts)
-        assert not any(v.violations for v in verdicts), violations(verdicts)
+        results = group.evaluated()
+        table.write(self.folder / table.MATRIX, results)
+        assert not any(r.violations for r in results), violations(results)
         table.check(self.folder / table.MATRIX, project_root() / "docs" / "reference" / "clients.md")
 
-    def scenes(self, kafka: KafkaRacks, group: TaskGroup) -> None:
+    def scenes(self, kafka: KafkaRacks, group: ClientGroup) -> None:
         """The mistaken topic first, both outages at once, then the readers."""
         group.create(PASSING, SPREAD, min_insync_replicas=2, min_insync_racks=2)
         group.create(STAYING, SPREAD[:1], min_insync_replicas=2, min_insync_racks=2)
@@ -52,7 +52,7 @@ class ClientMatrix(RackTest):
         for producers in (passing, staying):
             group.settle("every client to be served", producers, lambda _, a: len(a.ok) >= 20, 60)
         for key, reported in group.finish(MISTAKEN, mistaken, MISTAKEN_S + outcomes.GRACE_S, stop=False).items():
-            outcomes.mistaken_topic(group.verdicts[key], reported, MISTAKEN_S)
+            outcomes.mistaken_topic(group.results[key], reported, MISTAKEN_S)
 
         with rack_down(kafka.kafka, "b", events=self.run):
             wait_left(kafka, {1, 2})
@@ -74,21 +74,21 @@ class ClientMatrix(RackTest):
     def evaluate(
         self,
         kafka: KafkaRacks,
-        group: TaskGroup,
+        group: ClientGroup,
         passed: dict[str, outcomes.Reported],
         stayed: dict[str, outcomes.Reported],
         begin_ns: int,
     ) -> None:
         """Reads everything back, lets each client read its own topic, and evaluates."""
         there = {key: self.read(kafka, topic) for key, topic in group.topics(PASSING).items()}
-        for key, verdict in group.verdicts.items():
-            if verdict.skip_reason:
+        for key, result in group.results.items():
+            if result.skip_reason:
                 continue
-            outcomes.outage_that_ends(verdict, passed[key], there[key])
+            outcomes.outage_that_ends(result, passed[key], there[key])
             kept = self.read(kafka, group.topics(STAYING)[key])
-            outcomes.outage_that_stays(verdict, stayed[key], kept, begin_ns, SHORT_S, named(key).remedy)
+            outcomes.outage_that_stays(result, stayed[key], kept, begin_ns, SHORT_S, named(key).remedy)
         for key, (ended, metadata, rows) in group.read(PASSING, {k: len(r) for k, r in there.items()}).items():
-            outcomes.reading(group.verdicts[key], ended, metadata, rows, there[key], SPREAD)
+            outcomes.reading(group.results[key], ended, metadata, rows, there[key], SPREAD)
 
 
 def given_up(row: dict[str, object]) -> bool:

@@ -14,7 +14,7 @@ GRACE_S = 60.0
 
 
 @dataclass
-class Verdict:
+class ClientResult:
     """One client. `cells` are words that do not change from run to run, by column; no `violations`: all is well."""
 
     key: str
@@ -63,7 +63,7 @@ def error(row: Row) -> str:
     return str(row["result"] or "no answer") + (f" ({row['cause']})" if row["cause"] else "")
 
 
-def outage_that_ends(verdict: Verdict, reported: Reported, read: Iterable[Row]) -> None:
+def outage_that_ends(result: ClientResult, reported: Reported, read: Iterable[Row]) -> None:
     """Refused and retried, all acknowledged, no loss; no duplicates if the client is idempotent by default."""
     lost, twice = _compare(reported.acks, read)
     wrong = reported.violations()
@@ -73,10 +73,10 @@ def outage_that_ends(verdict: Verdict, reported: Reported, read: Iterable[Row]) 
         wrong.append("it was never refused, so nothing was shown")
     if lost:
         wrong.append(f"{len(lost)} acknowledged records are lost, first {lost[:5]}")
-    if twice and verdict.idempotent:
+    if twice and result.idempotent:
         wrong.append(f"{len(twice)} records are there more than once, first {twice[:5]}")
-    words = "retried, no loss" + (", no duplicates" if verdict.idempotent else "")
-    verdict.note(
+    words = "retried, no loss" + (", no duplicates" if result.idempotent else "")
+    result.note(
         "outage that ends",
         words,
         wrong,
@@ -89,7 +89,7 @@ def outage_that_ends(verdict: Verdict, reported: Reported, read: Iterable[Row]) 
 
 
 def outage_that_stays(
-    verdict: Verdict, reported: Reported, read: Iterable[Row], begin_ns: int, limit_s: float, remedy: str = ""
+    result: ClientResult, reported: Reported, read: Iterable[Row], begin_ns: int, limit_s: float, remedy: str = ""
 ) -> None:
     """From `begin_ns` (epoch) nothing can be acknowledged: the application learns of it soon after its limit.
 
@@ -110,7 +110,7 @@ def outage_that_stays(
         wrong.append(f"no record was tried for longer than {seconds:.1f} of {limit_s:.0f} s: it does not retry")
     if lost:
         wrong.append(f"{len(lost)} acknowledged records are lost, first {lost[:5]}")
-    verdict.note(
+    result.note(
         "outage that stays",
         "retried, then an error in time" + (f", with `{remedy}`" if remedy else ""),
         wrong,
@@ -120,7 +120,7 @@ def outage_that_stays(
     )
 
 
-def mistaken_topic(verdict: Verdict, reported: Reported, limit_s: float) -> None:
+def mistaken_topic(result: ClientResult, reported: Reported, limit_s: float) -> None:
     """Nothing is acknowledged; final where records were not refused twice (but one, after a lost connection)."""
     wrong = reported.violations()
     if reported.acks.ok:
@@ -132,7 +132,7 @@ def mistaken_topic(verdict: Verdict, reported: Reported, limit_s: float) -> None
         wrong.append("it was never refused, so nothing was shown")
     final = reported.refused < 2 * len(reported.acks)
     names = ", ".join(f"`{name}`" for name in sorted(reported.errors))
-    verdict.note(
+    result.note(
         "topic that requires too much",
         names + (" at once" if final else ", retried until its limit"),
         wrong,
@@ -142,7 +142,7 @@ def mistaken_topic(verdict: Verdict, reported: Reported, limit_s: float) -> None
 
 
 def reading(
-    verdict: Verdict, ended: str, metadata: Mapping[str, Any], rows: Iterable[Row], read: Iterable[Row],
+    result: ClientResult, ended: str, metadata: Mapping[str, Any], rows: Iterable[Row], read: Iterable[Row],
     assignment: Sequence[Sequence[int]],
 ) -> None:  # fmt: skip
     """Metadata with our tagged fields is understood, and everything is read from the beginning."""
@@ -156,31 +156,31 @@ def reading(
     leaderless = [p for p in found if found[p]["leader"] not in found[p]["replicas"]]
     if leaderless:
         wrong.append(f"it knows no leader of partitions {leaderless}")
-    verdict.note("metadata", "understood", wrong)
+    result.note("metadata", "understood", wrong)
     wanted, observed = Counter(_place(r) for r in read), Counter(_place(r) for r in rows)
     missing, more = wanted - observed, observed - wanted
     wrong = [] if not missing else [f"{missing.total()} records not read, first {list(missing)[:3]}"]
     wrong += [] if not more else [f"{more.total()} records read that are not there, first {list(more)[:3]}"]
-    verdict.note("reads", "everything", wrong, records=observed.total())
+    result.note("reads", "everything", wrong, records=observed.total())
 
 
-def without_mapping(verdict: Verdict, reported: Reported, begin_ns: int) -> None:
+def without_mapping(result: ClientResult, reported: Reported, begin_ns: int) -> None:
     """The brokers send their own codes to everybody: what becomes of a write that the rack's absence refuses."""
     wrong = reported.violations()
     late = reported.acks.due(begin_ns)
     names = Counter(error(r) for r in late.rows if r["result"] != "OK")
     if names:
         wrong.append(f"the application saw {dict(names)}")
-    verdict.note("without the mapping", "retried", wrong, errors=dict(names))
+    result.note("without the mapping", "retried", wrong, errors=dict(names))
     if names:
-        verdict.cells["without the mapping"] = f"gives records up: `{names.most_common(1)[0][0]}`"
+        result.cells["without the mapping"] = f"gives records up: `{names.most_common(1)[0][0]}`"
 
 
-def skipped(verdicts: Iterable[Verdict]) -> None:
+def skipped(results: Iterable[ClientResult]) -> None:
     """Requires all clients: one that could not be run is a violation."""
-    for verdict in verdicts:
-        if verdict.skip_reason:
-            verdict.violations.append(f"not run: {verdict.skip_reason}")
+    for result in results:
+        if result.skip_reason:
+            result.violations.append(f"not run: {result.skip_reason}")
 
 
 def _compare(acks: Acks, read: Iterable[Row]) -> tuple[list[int], list[int]]:

@@ -17,7 +17,7 @@ from typing import Any
 from harness.common import markdown
 from harness.common.atomic_files import write_aside
 from harness.common.errors import Exit, RackspanError, usage_error
-from system_tests.third_party_clients.outcomes import Verdict
+from system_tests.third_party_clients.outcomes import ClientResult
 
 MATRIX, MAPPING = "matrix.json", "mapping.json"
 COLUMNS = {
@@ -33,9 +33,9 @@ _ONE_RUN = (
 Data = Mapping[str, Any]
 
 
-def write(file: Path, verdicts: Iterable[Verdict]) -> None:
+def write(file: Path, results: Iterable[ClientResult]) -> None:
     """Writes the results of a test as JSON."""
-    text = json.dumps({"clients": [v.as_dict() for v in verdicts]}, indent=2) + "\n"
+    text = json.dumps({"clients": [r.as_dict() for r in results]}, indent=2) + "\n"
     write_aside(file, text)
 
 

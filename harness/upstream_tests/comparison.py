@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.upstream_tests.junit import FAILED, PASSED, Outcome
+from harness.upstream_tests.junit import FAILED, PASSED, ClassResult
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ClassComparison:
     """One class on both variants."""
 
     name: str
-    stock: Outcome
-    patched: Outcome
+    stock: ClassResult
+    patched: ClassResult
     broken: tuple[str, ...] = ()  # passed on stock, not on patched, and not listed
     known: tuple[str, ...] = ()  # the same, and listed
     stale: tuple[str, ...] = ()  # listed, and not so
@@ -23,7 +23,7 @@ class Verdict:
 
     @property
     def failure(self) -> str:
-        """The reason why there is no verdict; empty if there is one."""
+        """The reason why the class could not be compared; empty if it was."""
         if self.stock.failure:
             return f"stock: {self.stock.failure}"
         return ""
@@ -57,19 +57,19 @@ class Verdict:
 
 
 def evaluate(
-    name: str, stock: Outcome, patched: Outcome, differs: Mapping[str, str], again: Outcome | None = None
-) -> Verdict:
+    name: str, stock: ClassResult, patched: ClassResult, differs: Mapping[str, str], again: ClassResult | None = None
+) -> ClassComparison:
     """Compares the outcomes of one class; `again` is a second attempt on the patched variant.
 
     A test is broken when it passes on stock and does not pass on patched. `differs`: `class.test` to reason.
     """
     if stock.failure or patched.failure:
-        return Verdict(name, stock, patched)
+        return ClassComparison(name, stock, patched)
     lost = [t for t, state in stock.tests.items() if state == PASSED and patched.tests.get(t, FAILED) != PASSED]
     listed = {key.removeprefix(f"{name}.") for key in differs if key.startswith(f"{name}.")}
     unlisted = [t for t in lost if t not in listed]
     healed = [t for t in unlisted if again is not None and again.tests.get(t) == PASSED]
-    return Verdict(
+    return ClassComparison(
         name,
         stock,
         patched,
