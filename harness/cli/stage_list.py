@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib.util
+import shlex
 import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -130,7 +131,9 @@ def _checks_of_text() -> list[ListedStage]:
         "lint": ("ruff", "check", "."),
         "types": ("mypy",),
     }
-    imports = ListedStage("imports", CODE, lambda: (str(Path(sys.executable).with_name("lint-imports")),), limit=600)
+    lint = shlex.quote(str(Path(sys.executable).with_name("lint-imports")))  # each reads the contracts of its folder
+    both = f"{lint} && cd kafka-patch && {lint}"
+    imports = ListedStage("imports", CODE, lambda: ("sh", "-c", both), limit=600)
     return [*(ListedStage(name, CODE, partial(_module, *c), limit=600) for name, c in commands.items()), imports]
 
 

@@ -144,6 +144,9 @@ def make_root(folder: Path, log: Path, seconds: float = 1200) -> MachineRoot:
         raise RackspanError("debootstrap failed", observed=Ran(done.returncode, log).tail, do=f"read {log}")
     # Debian's installer writes this file, debootstrap does not; the name of the machine is in it on some machines only.
     (folder / "etc/hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
+    (folder / "etc/apt/sources.list").unlink(
+        missing_ok=True
+    )  # debootstrap's: apt warns of what this machine's names too
     for name in _SYSTEM_FILES:
         _copy(Path(name), folder / name.lstrip("/"))
     for value in map(Path, _settings().values()):
