@@ -51,7 +51,8 @@ def bench(
     """Compare modes of writing on a real cluster, in blocks that take turns, and write a report."""
     chosen = campaigns.load(workload).changed(rounds=rounds, seconds=block, warmup=warmup).on(backend)
     progress = ConsoleProgress()
-    install([JAVA, NETWORKS], progress)
+    backends = {part.backend if isinstance(part, Outage) else part.cluster.backend for part in chosen.parts}
+    install([JAVA, *([NETWORKS] if "netns" in backends else [])], progress)
     runs, failed = _parts(chosen, seed, progress)
     for line in failed:
         err.print(f"not measured: {line}", markup=False)

@@ -20,18 +20,21 @@ from harness.distribution.jdk import use_jdk
 _SYSTEMD = Path("/run/systemd/system")
 _POLICY = Path("/usr/sbin/policy-rc.d")  # asked by Debian's packages before they start a service
 _LOG_LINES = 20
+_DEBIAN = "Debian, Ubuntu: sudo apt-get install"
 
 
 @dataclass(frozen=True)
 class Need:
     """Packages, and how their presence is checked. `without` is what is skipped where they are missing; with "" the
-    verb cannot run. Packages with a `service` are skipped where something could start it for this machine.
+    verb cannot run. Packages with a `service` are skipped where something could start it for this machine. `named`: an
+    ordinary user reads of them together with what the verb cannot run without.
     """
 
     packages: tuple[str, ...]
     present: Callable[[], bool]
     without: str = ""
     service: bool = False
+    named: bool = False
 
 
 def _on_path(*programs: str) -> Callable[[], bool]:
@@ -44,7 +47,7 @@ def _on_path(*programs: str) -> Callable[[], bool]:
 
 JAVA = Need(("openjdk-17-jdk-headless",), use_jdk)
 BUILD = (JAVA, Need(("gradle",), _on_path("gradle")), Need(("git",), _on_path("git")))
-NETWORKS = Need(("iptables",), _on_path("iptables"), "clusters of the backend netns")
+NETWORKS = Need(("iptables",), _on_path("iptables"), "clusters of the backend netns", named=True)
 CLIENTS = (
     Need(("nodejs", "npm"), _on_path("npm"), "the client for Node"),
     Need(("golang-go",), _on_path("go"), "the client in Go"),
@@ -62,14 +65,9 @@ def install(needs: Sequence[Need], progress: Progress) -> None:
     """
     missing = _missing(needs)
     required = [package for need in missing if not need.without for package in need.packages]
-    if required:
-        if not _can_install():
-            raise environment_error(
-                "this machine lacks what the command needs",
-                observed=f"missing: {' '.join(required)}",
-                do=f"install them (Debian, Ubuntu: sudo apt-get install {' '.join(required)}), "
-                "or run this command as root",
-            )
+    if not _can_install():
+        _name(missing, required, progress)
+    elif required:
         _apt(required, progress)
     for need in missing:
         if need.without and _can_install() and not (need.service and _SYSTEMD.is_dir()):
@@ -79,6 +77,20 @@ def install(needs: Sequence[Need], progress: Progress) -> None:
             except RackspanError as e:
                 progress.note(f"skipped: {need.without}; {e.brief}")
     use_jdk()
+
+
+def _name(missing: Sequence[Need], required: Sequence[str], progress: Progress) -> None:
+    """Says to who cannot install packages what is skipped. Raises RackspanError if something is required."""
+    if required:
+        names = " ".join([*required, *(package for need in missing if need.named for package in need.packages)])
+        raise environment_error(
+            "this machine lacks what the command needs",
+            observed=f"missing: {names}",
+            do=f"install them ({_DEBIAN} {names}), or run this command as root",
+        )
+    for need in missing:
+        names = " ".join(need.packages)
+        progress.note(f"skipped: {need.without}; missing: {names} ({_DEBIAN} {names})")
 
 
 def _missing(needs: Sequence[Need]) -> list[Need]:

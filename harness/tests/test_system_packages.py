@@ -69,7 +69,16 @@ def test_an_ordinary_user_reads_what_to_install(apt: Path, monkeypatch: pytest.M
         "this machine lacks what the command needs\n  observed: missing: tool-a tool-c\n"
         "  do:       install them (Debian, Ubuntu: sudo apt-get install tool-a tool-c), or run this command as root"
     )
-    install([need("tool-b", without="the client in B")], Progress())
+    assert apt.read_text() == ""
+
+
+def test_an_ordinary_user_reads_what_is_skipped_and_which_package_is_missing(
+    apt: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    progress = Notes()
+    install([need("tool-b", without="the client in B")], progress)
+    assert progress.notes == ["skipped: the client in B; missing: tool-b (Debian, Ubuntu: sudo apt-get install tool-b)"]
     assert apt.read_text() == ""
 
 
@@ -160,3 +169,23 @@ def test_what_starts_brokers_installs_java(bare: list[str], arguments: list[str]
     ran = CliRunner().invoke(app, arguments)
     assert isinstance(ran.exception, RackspanError) and ran.exception.what == "not here"
     assert bare == ["openjdk-17-jdk-headless"]
+
+
+def test_an_ordinary_user_of_the_tests_reads_of_iptables(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """Together with what is required, or by itself: tests of the backend netns are not skipped silently."""
+
+    def begun(progress: Progress) -> None:
+        raise RackspanError("the build was begun", observed="", do="")
+
+    monkeypatch.setattr("harness.cli.test.build", begun)
+    monkeypatch.setattr(system_packages, "_can_install", lambda: False)
+    monkeypatch.setattr(system_packages, "_missing", list)
+    error = CliRunner().invoke(app, ["test", "--stage", "harness"]).exception
+    assert isinstance(error, RackspanError)
+    install = "Debian, Ubuntu: sudo apt-get install"
+    assert error.do.startswith(f"install them ({install} openjdk-17-jdk-headless gradle git iptables), or")
+    monkeypatch.setattr(system_packages, "_missing", lambda needs: [need for need in needs if need.without])
+    ran = CliRunner().invoke(app, ["test", "--stage", "harness"])
+    assert isinstance(ran.exception, RackspanError) and ran.exception.what == "the build was begun"
+    skipped = f"skipped: clusters of the backend netns; missing: iptables ({install} iptables)"
+    assert skipped in " ".join(ran.output.split())
