@@ -16,8 +16,13 @@ from harness.distribution.build import gradle
 needs_gradle = pytest.mark.skipif(shutil.which("gradle") is None, reason="no gradle on this machine")
 
 
-@needs_gradle
-def test_a_failed_task_shows_the_output_of_gradle() -> None:
+def test_a_failed_task_shows_the_output_of_gradle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "gradle"
+    program.write_text(
+        "#!/bin/sh\nfor task; do :; done\necho \"Task '$task' not found in root project 'rackspan'\" >&2\nexit 1\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RackspanError, match="gradle noSuchTask failed") as e:
         gradle(["noSuchTask"], "nothing", Progress())
     assert "Task 'noSuchTask' not found in root project 'rackspan'" in e.value.observed
