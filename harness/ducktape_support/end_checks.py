@@ -15,6 +15,9 @@ from harness.recording.log_errors import Allowed, error_lines
 LOG_FILES = ("server.log", "controller.log", "state-change.log", "console.log")
 _BEHIND_ANY_END = 1 << 40
 
+# A request of any kind, forwarded or not, and on the next line its exception, wrapped or not.
+_REFUSED = r"ControllerApis nodeId=\d+\] Unexpected error handling request .*\n(\S+CompletionException: )?\S+\."
+
 # Error lines of healthy clusters whose nodes are taken away on purpose.
 ALLOWED = (
     Allowed(
@@ -30,8 +33,16 @@ ALLOWED = (
         "a controller that starts or ends listens without its Raft client (NullPointerException, as on stock)",
     ),
     Allowed(
-        r"Unexpected error handling request RequestHeader\(apiKey=BROKER_HEARTBEAT.*\n\S*\.NotControllerException: ",
-        "a broker's heartbeat comes between a controller's election and its start as the active one",
+        _REFUSED + r"NotControllerException: ",
+        "a request comes between a controller's election and its start as the active one; its sender tries again",
+    ),
+    Allowed(
+        _REFUSED + r"TimeoutException: ",
+        "a controller without time, or one that ends, has no answer before the deadline; the sender tries again",
+    ),
+    Allowed(
+        r"RegistrationResponseHandler: channel manager timed out before sending the request",
+        "a controller could not reach the active one in time to register, and tries again",
     ),
     Allowed(
         r"RaftManager id=\d+\] Graceful shutdown of RaftClient failed",
