@@ -262,6 +262,37 @@ def test_what_fails_beside_others_counts_as_it_is_alone(tmp_path: Path) -> None:
     assert second.patched.count(PASSED) == len(second.patched.tests) > 10
 
 
+class NoJvm:
+    """In place of a JVM: every class has a test `a`, which fails."""
+
+    def __init__(self, classes: list[str]) -> None:
+        self._classes = classes
+
+    def outcomes(self, seconds: float) -> dict[str, ClassResult]:
+        return {name: outcome(a=FAILED) for name in self._classes}
+
+    def end(self) -> None:
+        """Nothing runs."""
+
+
+def test_what_fails_beside_others_on_patched_as_listed_is_not_run_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[tuple[str, list[str]]] = []
+
+    def run(variant: Variant, classes: list[str], label: str) -> NoJvm:
+        ran.append((variant.name, classes))
+        return NoJvm(classes)
+
+    monkeypatch.setattr(Variant, "run", run)
+    tests = artifacts("test", "junit")
+    stock, patched = (Variant(name, find(name), tests, tmp_path) for name in ("stock", "rackspan"))
+    listed = Selection((), {"default": 60.0}, {}, {"x.A.a": "why"})
+    list(verify(stock, patched, [ClassBatch(("x.A", "x.B"), 60.0)], listed, Progress()))
+    both = ["x.A", "x.B"]
+    assert ran == [("stock", both), ("rackspan", both), ("stock", ["x.A"]), ("stock", ["x.B"]), ("rackspan", ["x.B"])]
+
+
 def test_no_such_class(home: Path) -> None:
     ran = rackspan("verify-stock", "NoSuchTest", home=home, seconds=900)
     assert ran.returncode == Exit.USAGE and "test class not found" in ran.stderr

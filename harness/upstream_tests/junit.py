@@ -33,7 +33,7 @@ _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 24, 1, 2
 
 @dataclass(frozen=True)
 class ClassResult:
-    """ClassResult of one class: test -> passed, failed or skipped; seconds; `failure` if its JVM did not end well."""
+    """Result of one class: test -> passed, failed or skipped; seconds; `failure` if its JVM did not end well."""
 
     tests: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0

@@ -103,17 +103,22 @@ class _Work:
         self, wanted: Mapping[Variant, list[str]], seconds: float, *, keep: bool = True
     ) -> dict[tuple[str, str], ClassResult]:
         """Outcomes by (variant, class). A class of a batch that did not end well, or in which a test failed, gets a JVM
-        of its own: what others left in the one that it shared may be why.
+        of its own: what others left in the one that it shared may be why. Of a test that is listed the reason is known.
         """
         found = self._together(wanted, seconds)
         for variant, names in wanted.items():
             for name in names:
                 first = found[variant.name, name]
-                if len(names) > 1 and (first.failure or first.count(FAILED)):
+                if len(names) > 1 and (first.failure or self._unlisted(variant, name, first)):
                     found.update(self._together({variant: [name]}, self._selection.limit(name)))
                 if keep and not found[variant.name, name].failure:
                     variant.keep(name, found[variant.name, name])
         return found
+
+    def _unlisted(self, variant: Variant, name: str, found: ClassResult) -> list[str]:
+        """Tests that failed; of the patched variant, those that need not."""
+        listed = self._selection.differs if variant is self._patched else {}
+        return [t for t, state in found.tests.items() if state == FAILED and f"{name}.{t}" not in listed]
 
     def _together(self, wanted: Mapping[Variant, list[str]], seconds: float) -> dict[tuple[str, str], ClassResult]:
         found: dict[tuple[str, str], ClassResult] = {}
