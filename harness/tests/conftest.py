@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from harness.admin.topics import Topics
 from harness.cluster import cluster_folders, lifecycle
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.process_tree import end_on_signals
@@ -29,6 +31,17 @@ def pytest_configure(config: pytest.Config) -> None:
         settle()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share a cluster come last, one after another: it does not wait for them, nor for the session's end."""
+    items.sort(key=lambda item: "shared" in getattr(item, "fixturenames", ()))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Commands are begun from the machine's own network, also where a test has entered another one."""
+    if commands := sys.modules.get("harness.tests.commands"):  # some test runs one
+        commands.be_ready()
+
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A fresh state home; clusters that a test leaves in it are removed."""
@@ -38,13 +51,23 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         lifecycle.remove(name)
 
 
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
-    """One cluster for a module: a broker and a controller in each of three racks."""
+@pytest.fixture(scope="session")
+def session_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
+    """One cluster for all tests that share it: a broker and a controller in each of three racks."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RACKSPAN_HOME", str(tmp_path_factory.mktemp("home")))
         with KafkaCluster.running(small("shared", racks="a:1,b:1,c:1", controllers=3)) as cluster:
             yield cluster
+
+
+@pytest.fixture(scope="module")
+def shared(session_cluster: KafkaCluster) -> Iterator[KafkaCluster]:
+    """The cluster that tests share; the topics of a module are removed behind it."""
+    yield session_cluster
+    session_cluster.wait_healthy(60)
+    topics = Topics(session_cluster.bootstrap)
+    for name in {p.topic for p in session_cluster.view().partitions}:
+        topics.delete(name)
 
 
 @pytest.fixture(scope="session")

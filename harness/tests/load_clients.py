@@ -8,15 +8,18 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from harness.cluster.jvm_options import QUICK
 from harness.common.wait import wait_for
 from harness.load.command import Copy, Produce, Read, java_command
 from harness.load.process import LoadProcess
 from harness.load.records import read_acks, read_reads
 from harness.tests.load_broker import JAR, LIBS, Broker
 
+JVM = ("-Xmx256m", *QUICK)
+
 
 def client(options: Copy | Produce | Read, folder: Path) -> LoadProcess:
-    return LoadProcess(java_command(JAR, LIBS, options.args()), folder / "client.log")
+    return LoadProcess(java_command(JAR, LIBS, options.args(), jvm=JVM), folder / "client.log")
 
 
 def produce(broker: Broker, folder: Path, topic: str, **options: object) -> tuple[dict[str, object], pa.Table]:

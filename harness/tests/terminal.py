@@ -11,13 +11,14 @@ import struct
 import subprocess
 import termios
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from harness.common import wait
 from harness.common.wait import Pending
-from harness.tests.commands import PROGRAM, environment
+from harness.tests.commands import PROGRAM, environment, in_background
 
 _ROWS, _COLUMNS = 50, 160
 _HOME = "\x1b[H"  # each picture begins at the upper left
@@ -27,9 +28,12 @@ _LEFT = "\x1b[?1049l"  # the alternate screen is left: the text from before is s
 
 
 class Terminal:
-    """A pseudo-terminal with the command in its foreground; `shown` is the last picture, as plain text."""
+    """A pseudo-terminal with the command in its foreground; `shown` is the last picture, as plain text.
 
-    def __init__(self, *args: str, home: Path) -> None:
+    `background`: signals are ignored at first, as by what a script in the background starts.
+    """
+
+    def __init__(self, *args: str, home: Path, background: bool = False) -> None:
         self._master, self._slave = pty.openpty()
         fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, _COLUMNS, 0, 0))
         self._before = termios.tcgetattr(self._slave)
@@ -41,7 +45,7 @@ class Terminal:
             stderr=self._slave,
             env=env,
             start_new_session=True,
-            preexec_fn=_own_terminal,
+            preexec_fn=partial(_own_terminal, background),
         )
         self._text = ""
         self.shown = ""
@@ -93,5 +97,7 @@ class Terminal:
         self.shown = _ESCAPES.sub("", pictures[-1])
 
 
-def _own_terminal() -> None:
+def _own_terminal(background: bool) -> None:
+    if background:
+        in_background()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)

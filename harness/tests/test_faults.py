@@ -172,7 +172,9 @@ def test_a_rolling_restart_restarts_one_node_at_a_time(cluster: KafkaCluster) ->
 
 
 def test_watching_on_a_terminal_shows_changes_until_q(cluster: KafkaCluster) -> None:
-    """The screen shows a rack that goes down and comes up; q and Ctrl-C both restore the terminal."""
+    """The screen shows a rack that goes down and comes up; q and Ctrl-C both restore the terminal, Ctrl-C also where
+    it was ignored at first.
+    """
     with Terminal("status", "--watch", "--every", "0.2", home=home_of(cluster)) as terminal:
         terminal.wait_for(r"\bb +up +2 of 2\b", r"\bfaults +3 +- +3 +- +3\b", "press q to quit")
         cluster.kill("rack:b")
@@ -181,7 +183,7 @@ def test_watching_on_a_terminal_shows_changes_until_q(cluster: KafkaCluster) -> 
         terminal.wait_for(r"\bb +up +2 of 2\b", r"\bfaults +3 +- +3 +- +3\b")
         assert "stopped" not in terminal.shown
         assert terminal.end("q") == (Exit.OK if "is healthy" in terminal.left else Exit.FAILED)
-    with Terminal("status", "--watch", home=home_of(cluster)) as terminal:
+    with Terminal("status", "--watch", home=home_of(cluster), background=True) as terminal:
         terminal.wait_for("press q to quit")
         assert terminal.end("\x03") == (Exit.OK if "is healthy" in terminal.left else Exit.FAILED)
 

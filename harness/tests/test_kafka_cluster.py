@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from harness.admin.topics import Topics
 from harness.cluster.cluster_view import answers
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.cluster.lifecycle import AlreadyUp
@@ -39,10 +40,7 @@ def home_of(cluster: KafkaCluster) -> Path:
 
 
 def create_topic(cluster: KafkaCluster, name: str) -> None:
-    node = cluster.node("a1")
-    tool = node.distribution.script("kafka-topics.sh")
-    create = ["--create", "--topic", name, "--partitions", "3", "--replication-factor", "3"]
-    node.host.run([tool, "--bootstrap-server", cluster.bootstrap, *create], env=node.tool_environment())
+    Topics(cluster.bootstrap).create(name, [(1, 2, 3), (2, 3, 1), (3, 1, 2)])
 
 
 def test_every_node_is_ready_and_in_its_rack(cluster: KafkaCluster) -> None:
@@ -222,10 +220,7 @@ def test_a_node_that_fails_is_kept_with_its_error(home: Path) -> None:
 def test_the_next_up_uses_kept_data(home: Path) -> None:
     spec = small("kept")
     cluster = KafkaCluster.up(spec)
-    node = cluster.node("a1")
-    tool = node.distribution.script("kafka-topics.sh")
-    create = ["--bootstrap-server", cluster.bootstrap, "--create", "--topic", "t"]
-    node.host.run([tool, *create, "--partitions", "2", "--replication-factor", "1"], env=node.tool_environment())
+    Topics(cluster.bootstrap).create("t", [[1], [1]])
     cluster.down(keep_data=True)
     assert set(cluster.node_states(["a1", "ctrl-1"]).values()) == {"stopped"}
     with pytest.raises(RackspanError, match="was kept with another spec"):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from harness.admin.topics import Topics
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.paths import project_root
 from harness.load.command import Produce, java_command
@@ -18,6 +19,7 @@ from harness.load.process import LoadProcess
 from harness.load.records import read_acks
 from harness.run_folder.run_folder import RunFolder
 from harness.tests.load_broker import JAR, LIBS, MISSING
+from harness.tests.load_clients import JVM
 
 pytestmark = [
     pytest.mark.cluster,
@@ -41,12 +43,9 @@ def lost(run: Path, bootstrap: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_acknowledged_records_are_read_back_by_spark(shared: KafkaCluster, tmp_path: Path) -> None:
-    node = shared.node("a1")
-    create = ["--create", "--topic", "kept", "--partitions", "3", "--replication-factor", "3"]
-    tool = node.distribution.script("kafka-topics.sh")
-    node.host.run([tool, "--bootstrap-server", shared.bootstrap, *create], env=node.tool_environment())
+    Topics(shared.bootstrap).create("kept", [(1, 2, 3), (2, 3, 1), (3, 1, 2)])
     requested = Produce("p1", shared.bootstrap, "kept", tmp_path / "sends.bin", rate=150, duration=RECORDS / 150)
-    with LoadProcess(java_command(JAR, LIBS, requested.args()), tmp_path / "client.log") as client:
+    with LoadProcess(java_command(JAR, LIBS, requested.args(), jvm=JVM), tmp_path / "client.log") as client:
         assert client.finish(120)["acked"] == RECORDS
     acks = read_acks(requested.out)
     run = RunFolder.create(tmp_path / "runs", "kept")
