@@ -9,18 +9,16 @@ from pyspark.sql import SparkSession
 
 # Below this much Parquet on one machine, compiling code for a query takes longer than running it.
 SMALL_BYTES = 64 << 20
-PARTITION_BYTES = (
-    16 << 20
-)  # of Parquet, several times as much in memory: the rows that a task sorts shall fit into a small heap
-_LOCAL = {
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.default.parallelism": "2",
-}
+# Below this much one task has its result before the shuffle that feeds a second one is through.
+SINGLE_TASK_BYTES = 4 << 20
+# Of Parquet, several times as much in memory: the rows that a task sorts shall fit into a small heap.
+PARTITION_BYTES = 16 << 20
+_LOCAL = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 # Spark looks up this machine's name before it reads any setting, and a fresh machine may have a name that nobody knows.
 _ADDRESSES = ("SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME")
+# Spark's classes take some 150 MB: growing up to that by and by costs full collections.
 SMALL = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -38,8 +36,11 @@ def session(master: str | None = None, input_bytes: int = 0) -> SparkSession:
         if master.startswith("local"):
             for name in _ADDRESSES:
                 os.environ.setdefault(name, "127.0.0.1")
-            partitions = {"spark.sql.shuffle.partitions": str(min(max(2, input_bytes // PARTITION_BYTES), 400))}
-            for name, value in {**_LOCAL, **partitions, **(SMALL if input_bytes < SMALL_BYTES else {})}.items():
+            for name, value in {
+                **_LOCAL,
+                **_tasks(input_bytes),
+                **(SMALL if input_bytes < SMALL_BYTES else {}),
+            }.items():
                 builder = builder.config(name, value)
     spark = (
         builder.config("spark.ui.enabled", "false")
@@ -49,3 +50,13 @@ def session(master: str | None = None, input_bytes: int = 0) -> SparkSession:
     )
     spark.sparkContext.setLogLevel("ERROR")
     return spark
+
+
+def _tasks(input_bytes: int) -> dict[str, str]:
+    """Numbers of tasks for an input of that size."""
+    least = 1 if input_bytes < SINGLE_TASK_BYTES else 2
+    return {
+        "spark.default.parallelism": str(least),
+        "spark.sql.files.minPartitionNum": str(least),
+        "spark.sql.shuffle.partitions": str(min(max(least, input_bytes // PARTITION_BYTES), 400)),
+    }

@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import SparkSession
+
+from spark_analysis.input import ingest
+from spark_analysis.report.benchmark import page_section
 from spark_analysis.tests.generated import MS, SECOND, START, ack, event, folder
 
 LEADER, NEAR, FAR = 1, 2, 3
@@ -103,6 +107,13 @@ def bench_run(
     return folder(
         path, acks=acks, fetches=fetches, events=events, kind="bench", spec=spec(fault, rtt_ms), seed=11, name="made"
     )
+
+
+def measured(spark: SparkSession, path: Path, **made: Any) -> dict[str, Any]:
+    """A benchmark's part of the document, of the run that `bench_run` makes of the same arguments."""
+    section = page_section.section(spark, ingest.read_run(spark, bench_run(path, **made)))
+    assert section is not None
+    return section.data
 
 
 def _waits(role: str, fault: dict[str, Any] | None, part: str, due: int, begin: int, end: int) -> str | int:

@@ -88,14 +88,13 @@ def built(spark: SparkSession, path: Path) -> dict[str, Any]:
     return document.part_of(spark, read_folder(path))[0]
 
 
-def test_counts_say_what_the_records_say(spark: SparkSession, tmp_path: Path) -> None:
-    of_records = section(spark, bench_run(tmp_path / "records")).data
+def test_counts_say_what_the_records_say(spark: SparkSession, equal_racks: dict[str, Any], tmp_path: Path) -> None:
     data = section(spark, counted(bench_run(tmp_path / "counts"))).data
     assert histograms.of(tmp_path / "counts") is not None and not data["exact"] and data["oracle"] is None
     for name in ("pooled", "per_block", "ratios", "outcomes", "shift"):
-        assert data[name] == of_records[name], name
+        assert data[name] == equal_racks[name], name
     assert [(b["records"], b["lag_p99_us"]) for b in data["blocks"]] == [
-        (b["records"], b["lag_p99_us"]) for b in of_records["blocks"]
+        (b["records"], b["lag_p99_us"]) for b in equal_racks["blocks"]
     ]
 
 

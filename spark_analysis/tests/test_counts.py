@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from spark_analysis.input import schemas
 from spark_analysis.statistics import counts
-from spark_analysis.tests.generated import START, window, windows
+from spark_analysis.tests.generated import SECOND, START, window, windows
 from spark_analysis.transforms import benchmark, latency
 
 REQUESTED = (500, 750, 900, 950, 990, 995, 999, 999.9)
@@ -94,7 +94,7 @@ def test_spark_counts_as_numpy_does(spark: SparkSession, tmp_path: Path, exact: 
     zero = {f.name: np.zeros(len(values), np.int32 if f.dataType.simpleString() == "int" else np.int64) for f in schema}
     pq.write_table(pa.table({**zero, **blank, **columns}).select(schema.names), tmp_path / "acks.parquet")
     acks = spark.read.schema(schema).parquet(str(tmp_path / "acks.parquet")).selectExpr("'r' run", "*")
-    inside = latency.in_blocks(acks, windows(spark, window(START, START + 10**15)))
+    inside = latency.in_blocks(acks, windows(spark, window(START, START + SECOND)))
     found = benchmark.record_counts(inside, exact=exact).toArrow()
     assert sum(found.filter(pc.field("measure") == benchmark.SEND_LAG)["records"].to_pylist()) == len(values)
     found = found.filter(pc.field("measure") == benchmark.LATENCY)

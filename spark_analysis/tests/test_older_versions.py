@@ -32,7 +32,7 @@ def present(path: Path) -> Path:
     """A full benchmark folder: blocks, two of them invalid, links, and faults of every name that changed."""
     invalid = {(0, "candidate"): ["no follower was stalled"], (9, "baseline"): None}
     fault = {"how": "pause", "target": "rack:c", "recover": 1.0}
-    bench_run(path, fault=fault, rtt_ms={"b": 2.0, "c": 20.0}, invalid=invalid)
+    bench_run(path, rounds=3, per_block=100, fault=fault, rtt_ms={"b": 2.0, "c": 20.0}, invalid=invalid)
     events = [json.loads(line) for line in (path / "events.jsonl").read_text().splitlines()]
     _write_events(path, [event(0, "note", "links", links=LINKS), *FAULTS, *events])
     return path

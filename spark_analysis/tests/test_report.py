@@ -97,6 +97,13 @@ def test_two_rounds_of_a_benchmark_carry_no_verdict(document: dict[str, Any]) ->
     assert run["bench"]["cpu_busy"] == 0.4 and document["warnings"] == []
 
 
+def test_without_delays_the_distances_are_not_evaluated(document: dict[str, Any]) -> None:
+    goals = {row["id"]: row for row in reversed(document["runs"][1]["bench"]["goals"])}
+    assert goals["P1"]["verdict"].startswith("not measurable here: the racks are not 2 ms apart")
+    assert goals["P1"]["estimate"] is not None and goals["P1"]["low"] is None
+    assert goals["P3"]["verdict"] == "not enough runs"
+
+
 @pytest.mark.parametrize(("share", "text"), [(0.5, "50% busy in the median block."), (0.97, "it was saturated")])
 def test_a_saturated_machine_is_reported(share: float, text: str) -> None:
     assert text in words.machine({"cpu_busy": share})

@@ -44,12 +44,11 @@ def against_oracle(spark: SparkSession, run: Run, acked: DataFrame, spec: dict[s
         .select(*benchmark.BLOCK, "ideal_us", "from_send_us", "after_us")
         .cache()
     )
-    per_block = {v: rows(latency.quantiles(known, benchmark.BLOCK, value=v)) for v in ("from_send_us", "ideal_us")}
-    pooled = {
-        v: rows(latency.quantiles(known, ["mode", "role"], value=v)) for v in ("from_send_us", "ideal_us", "after_us")
-    }
-    histograms = {v: rows(benchmark.histogram(known.where(F.col(v) >= 0), benchmark.BLOCK, v)) for v in per_block}
-    compared = _rounds(per_block, pooled, histograms)
+    each = known.unpivot(list(benchmark.BLOCK), ["ideal_us", "from_send_us", "after_us"], "measure", "us")
+    per_block = rows(latency.quantiles(each, [*benchmark.BLOCK, "measure"], value="us"))
+    pooled = rows(latency.quantiles(each, ["mode", "role", "measure"], value="us"))
+    histogram = rows(benchmark.histogram(each.where(F.col("us") >= 0), [*benchmark.BLOCK, "measure"], "us"))
+    compared = _rounds(per_block, pooled, histogram)
     totals = {r["role"]: r["records"] for r in rows(quiet.groupBy("role").agg(F.count("*").alias("records")))}
     data = {
         "modes": [
@@ -70,34 +69,25 @@ def _needed(mode: dict[str, Any], spec: dict[str, Any]) -> tuple[str, int, int]:
     return mode["role"], replicas, racks
 
 
-def _rounds(
-    per_block: dict[str, list[dict[str, Any]]],
-    pooled: dict[str, list[dict[str, Any]]],
-    histograms: dict[str, list[dict[str, Any]]],
-) -> Rounds:
-    """Rounds whose variants are the mode's role and the value."""
+def _rounds(per_block: list[dict[str, Any]], pooled: list[dict[str, Any]], histogram: list[dict[str, Any]]) -> Rounds:
+    """Rounds whose variants are the mode's role and the measure."""
     quantiles: dict[Any, Any] = {}
     of_all: dict[Any, Any] = {}
     records: dict[Any, Any] = {}
-    for value, found in per_block.items():
-        for r in found:
-            quantiles.setdefault((r["role"], value), {}).setdefault(r["pair"], {})[r["per_thousand"]] = r["value_us"]
-        for r in pooled[value]:
-            of_all.setdefault((r["role"], value), {})[r["per_thousand"]] = r["value_us"]
-        for r in histograms[value]:
-            records.setdefault((r["role"], value), {}).setdefault(r["pair"], {})[r["value"]] = r["records"]
+    for r in per_block:
+        of_rounds = quantiles.setdefault((r["role"], r["measure"]), {})
+        of_rounds.setdefault(r["pair"], {})[r["per_thousand"]] = r["value_us"]
+    for r in pooled:
+        of_all.setdefault((r["role"], r["measure"]), {})[r["per_thousand"]] = r["value_us"]
+    for r in histogram:
+        records.setdefault((r["role"], r["measure"]), {}).setdefault(r["pair"], {})[r["value"]] = r["records"]
     return Rounds(quantiles, of_all, records)
 
 
-def _mode(
-    mode: dict[str, Any], pooled: dict[str, list[dict[str, Any]]], compared: Rounds, records: int
-) -> dict[str, Any]:
+def _mode(mode: dict[str, Any], pooled: list[dict[str, Any]], compared: Rounds, records: int) -> dict[str, Any]:
     role = mode["role"]
-
-    def of(value: str, q: float) -> float | None:
-        return next((r["value_us"] for r in pooled[value] if (r["role"], r["per_thousand"]) == (role, q)), None)
-
-    known = next((r["n"] for r in pooled["ideal_us"] if r["role"] == role), 0)
+    values = {(r["measure"], r["per_thousand"]): r["value_us"] for r in pooled if r["role"] == role}
+    known = next((r["n"] for r in pooled if (r["role"], r["measure"]) == (role, "ideal_us")), 0)
     return {
         "mode": mode["label"],
         "role": role,
@@ -106,9 +96,9 @@ def _mode(
         "quantiles": [
             {
                 "per_thousand": q,
-                "from_send_us": of("from_send_us", q),
-                "ideal_us": of("ideal_us", q),
-                "after_us": of("after_us", q),
+                "from_send_us": values.get(("from_send_us", q)),
+                "ideal_us": values.get(("ideal_us", q)),
+                "after_us": values.get(("after_us", q)),
                 "ratio": compared.ratio((role, "from_send_us"), (role, "ideal_us"), q),
             }
             for q in counts.QUANTILES
