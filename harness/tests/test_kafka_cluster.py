@@ -252,6 +252,10 @@ def assert_removed(cluster: KafkaCluster) -> None:
     """No process, no folder, no listening port."""
     assert cluster.backend.leftovers(str(cluster.folder)) == []
     assert not cluster.folder.exists()
-    listening = [n for n in cluster.plan.listeners if answers(*n)]
-    taken_over = block_owner(cluster.state.block) is not None  # by a cluster of somebody else, meanwhile
-    assert listening == [] or taken_over
+
+    def free() -> bool | Pending:
+        """Without processes of its own its addresses are free, or a cluster of somebody else has taken them since."""
+        listening = [n for n in cluster.plan.listeners if answers(*n)]
+        return not listening or block_owner(cluster.state.block) is not None or Pending(f"answered by {listening}")
+
+    wait_for(f"the addresses of {cluster.name} to be free", free, 30)

@@ -271,12 +271,18 @@ def test_the_page_prints_on_white_and_nothing_is_cut_off(browser: Browser, repor
 
 def test_the_headline_comes_first(document: dict[str, Any]) -> None:
     assert document["headline"] == [
-        "made: acks=min.insync.replicas answers in 0.353 of acks=all's p50 with the same guarantee (2 racks), "
-        "not enough runs.",
+        "made: acks=min.insync.replicas answers in 0.353 of acks=all's p50, not enough runs.",
+        "acks=min.insync.replicas (min.insync.replicas=2, min.insync.racks=2): that many in-sync replicas had the "
+        "record; a move to a leader that lags loses it.",
+        "acks=all (min.insync.replicas=2, min.insync.racks=2): all in-sync replicas had the record; no move or crash "
+        "of a leader loses it.",
         "acks=all lost 1 record of 1,100 acknowledged.",
     ]
     bench = document["runs"][1]
     assert headline([{**bench, "outage": None}])[-1] == "Whether records were lost was not checked in these runs."
     far = copy.deepcopy(bench)
     far["bench"]["modes"][1]["topic"] = {"min.insync.racks": "1"}
-    assert "guarantee" not in headline([far])[0]
+    assert "acks=all (min.insync.replicas=2, min.insync.racks=1): all in-sync replicas" in " ".join(headline([far]))
+    far["bench"]["modes"][1]["topic"] = {"acks.all.scope": "min.insync.replicas"}
+    assert "acks=all, acks.all.scope=min.insync.replicas (" in " ".join(headline([far]))
+    assert "all in-sync replicas" not in " ".join(headline([far])), "the weaker promise"

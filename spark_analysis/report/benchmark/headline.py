@@ -1,4 +1,4 @@
-"""The headline: latency with acks=min.insync.replicas against acks=all, the guarantee, and lost records."""
+"""The headline: latency with acks=min.insync.replicas against acks=all, what each promises, and lost records."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from spark_analysis.report import words
 from spark_analysis.statistics.verdict_words import NOT_ENOUGH
 
 _EARLY = ("min.insync.replicas", "-2")
+_REQUIRED = ("min.insync.replicas", "min.insync.racks")
 # The highest of these that the samples carry.
 _QUANTILES = (990, 900, 500)
 
 
 def headline(parts: list[dict[str, Any]]) -> list[str]:
-    """One sentence a benchmark, then one on lost records; for outages only the latter."""
+    """One sentence a benchmark, what the compared modes promise, lost records; for outages only the latter."""
     sentences = [sentence for part in parts if part["bench"] for sentence in _beside(part)]
-    return [*sentences, *_lost(parts, bool(sentences))]
+    promises = dict.fromkeys(line for part in parts if part["bench"] for line in _promises(part["bench"]))
+    return [*sentences, *(promises if sentences else ()), *_lost(parts, bool(sentences))]
 
 
 def _beside(part: dict[str, Any]) -> list[str]:
@@ -33,20 +35,29 @@ def _beside(part: dict[str, Any]) -> list[str]:
     during = " during the fault" if broken == "fault" else ""
     known = row["low"] is not None
     span = f"[{words.number(row['low'])} to {words.number(row['high'])}], {row['verdict']}" if known else NOT_ENOUGH
-    guarantee = _guarantee(data, new, old)
     return [
         f"{part['name']}: {new['label']} answers in {words.number(row['estimate'])} of {old['label']}'s "
-        f"{words.percentile(deepest)}{during}{guarantee}, {span}."
+        f"{words.percentile(deepest)}{during}, {span}."
     ]
 
 
-def _guarantee(data: dict[str, Any], new: dict[str, Any], old: dict[str, Any]) -> str:
-    """The guarantee, where both modes require the same span of racks; else empty."""
-    racks = [
-        int({**data["workload"]["topic"]["settings"], **m["topic"]}.get("min.insync.racks", 1)) for m in (new, old)
-    ]
-    same = racks[0] == racks[1] > 1 and new["acks"] in (*_EARLY, "all") and old["acks"] == "all"
-    return f" with the same guarantee ({racks[0]} racks)" if same else ""
+def _promises(data: dict[str, Any]) -> list[str]:
+    """The promise of an acknowledgement in each of the compared modes (docs/reference/acks.md)."""
+    modes = [m for m in data["modes"] if m["role"] in ("candidate", "baseline")]
+    found = [_promise(m["acks"], {**data["workload"]["topic"]["settings"], **m["topic"]}) for m in modes]
+    return [line for line in found if line]
+
+
+def _promise(acks: str, settings: dict[str, Any]) -> str:
+    required = ", ".join(f"{name}={settings[name]}" for name in _REQUIRED if name in settings)
+    if not required:
+        return ""
+    if acks == "all" and settings.get("acks.all.scope") not in _EARLY:
+        return f"acks=all ({required}): all in-sync replicas had the record; no move or crash of a leader loses it."
+    if acks in (*_EARLY, "all"):
+        how = f"acks={acks}" if acks in _EARLY else "acks=all, acks.all.scope=min.insync.replicas"
+        return f"{how} ({required}): that many in-sync replicas had the record; a move to a leader that lags loses it."
+    return ""
 
 
 def _knee(name: str, data: dict[str, Any], new: dict[str, Any], old: dict[str, Any]) -> list[str]:
