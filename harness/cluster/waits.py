@@ -9,6 +9,7 @@ from harness.common.errors import RackspanError
 from harness.common.wait import Pending, wait_for
 
 READY_SECONDS = 120.0
+_EVERY = 0.3  # seconds: each look makes new connections, which costs nodes and harness processor time
 
 
 def wait_ready(members: Members, targets: Targets, seconds: float) -> None:
@@ -21,7 +22,7 @@ def wait_ready(members: Members, targets: Targets, seconds: float) -> None:
                 f"{names_of(chosen)} to be ready",
                 lambda: ready(chosen, members.view),
                 seconds,
-                every=0.15,
+                every=_EVERY,
                 at_once=NodeFailed,
                 update=update,
             )
@@ -39,7 +40,7 @@ def wait_in_sync(members: Members, seconds: float) -> None:
         return Pending(f"{len(late)} partitions under-replicated, first {late[0]}") if late else not now.leaderless
 
     with members.progress.step("all replicas in sync") as update:
-        wait_for("all replicas in sync", in_sync, seconds, update=update)
+        wait_for("all replicas in sync", in_sync, seconds, every=_EVERY, update=update)
 
 
 def wait_healthy(members: Members, seconds: float) -> None:
@@ -50,4 +51,4 @@ def wait_healthy(members: Members, seconds: float) -> None:
         return now.health == "healthy" or Pending("; ".join(now.reasons))
 
     with members.progress.step("cluster healthy") as update:
-        wait_for(f"cluster {members.name} to be healthy", healthy, seconds, update=update)
+        wait_for(f"cluster {members.name} to be healthy", healthy, seconds, every=_EVERY, update=update)

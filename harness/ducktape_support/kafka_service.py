@@ -214,7 +214,7 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
             return True
 
         wanted = "all replicas" if replicas is None else str(sorted(replicas))
-        wait_for(f"the ISR of {topic} to be {wanted}", probe, seconds)
+        wait_for(f"the ISR of {topic} to be {wanted}", probe, seconds, every=0.3)
 
     def tool(self, script: str, *args: str, seconds: float = 60.0, typed: str = "") -> str:
         """Output of one of Kafka's own tools, run on the first running broker's host. Raises RackspanError."""

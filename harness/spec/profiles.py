@@ -30,6 +30,8 @@ SMALL_MACHINE = {
     "share.coordinator.state.topic.num.partitions": "6",
     "group.initial.rebalance.delay.ms": "0",
     "auto.create.topics.enable": "false",
+    # An idle controller otherwise writes a record every 500 ms, which every node of the cluster fetches and stores.
+    "metadata.max.idle.interval.ms": "10000",
 }
 
 
