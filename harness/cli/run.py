@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Annotated, Literal
 
 import typer
 
@@ -27,9 +28,16 @@ def run(
     rounds: RoundsOption = None,
     block: BlockOption = None,
     warmup: WarmupOption = None,
+    jvm: Annotated[
+        Literal["quick", "full"],
+        typer.Option(
+            metavar="quick|full",
+            help="JVM flags of the comparison's nodes: full compiles all code for speed; quick is for a trial run.",
+        ),
+    ] = "full",
 ) -> None:
     """Build, run the outage plan and the latency comparison on real clusters, and write the report."""
-    from harness.benchmark.outage import run_outage
+    from harness.benchmark.outage import Stretches, run_outage
     from harness.benchmark.run import run_bench  # here, as every command would wait for what it imports
 
     progress = ConsoleProgress()
@@ -38,8 +46,10 @@ def run(
     folder = (results or results_folder()).resolve()
     plan = test_stages.total(test_stages.run([system_tests("outage plan", [PLAN], folder)], folder / "logs", progress))
     compared = workload.load(COMPARED).changed(rounds=rounds, seconds=block, warmup=warmup)
+    compared = compared.model_copy(update={"cluster": compared.cluster.model_copy(update={"jvm": jvm})})
+    stretches = None if block is None else Stretches(*[block] * 4)
     runs = [
-        run_outage(report.runs_folder(), progress=progress),
+        run_outage(report.runs_folder(), stretches=stretches, progress=progress),
         run_bench(report.runs_folder(), compared, progress=progress),
     ]
     page = report.write(runs, to or project_root() / "build" / "report", progress)

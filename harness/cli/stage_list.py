@@ -22,7 +22,8 @@ from harness.network.netns_support import attempt
 # The six tests of the proposal's plan, which `rackspan run` runs.
 PLAN = "system_tests/suites/plan.yml"
 SYSTEM_TESTS = "system tests"
-SHORT = ("--rounds", "2", "--block", "5", "--warmup", "10")  # all of its comparison runs, and claims nothing
+# All of the main job's comparison runs, and claims nothing.
+SHORT = ("--rounds", "2", "--block", "4", "--warmup", "3", "--jvm", "quick")
 CAMPAIGN = 3 * 3600.0  # seconds that a long stage may take on a busy machine
 EMPTY_MACHINE = "harness.tests.empty_machine"
 KAFKA = ("kafka-patch", "gradle", "build.gradle")
@@ -156,7 +157,8 @@ def _soak(out: Path, full: bool) -> Sequence[str]:
     """Cycles over all kinds of faults: many with one or two, or few with several each."""
     backend = "local" if attempt().skip_reason else "netns"
     # docs/results/durability.md runs the first cycle of this seed.
-    cycles = ("--first", "2", "--cycles", "30") if full else ("--cycles", "6", "--faults-per-cycle", "5")
+    short = ("--cycles", "6", "--faults-per-cycle", "5", "--rate", "40")
+    cycles = ("--first", "2", "--cycles", "30") if full else short
     return (_COMMAND, "soak", "--seed", "1", *cycles, "--backend", backend, "--out", str(out))
 
 
