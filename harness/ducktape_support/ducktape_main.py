@@ -14,13 +14,20 @@ from ducktape.command_line import main as ducktape
 from ducktape.tests import runner
 from ducktape.tests.scheduler import TestScheduler
 
+from harness.ducktape_support.reuse import is_last
+
 
 class BySpec(TestScheduler):  # type: ignore[misc]  # ducktape has no types
-    """A scheduler that sorts tests by the cluster that they ask for."""
+    """A scheduler that sorts tests by the cluster that they ask for, those that nobody can share with as the last."""
 
     def _sort_test_context_list(self) -> None:
         super()._sort_test_context_list()
-        self._test_context_list.sort(key=lambda test: requested_spec(test.function, test.cls))
+        self._test_context_list.sort(key=lambda test: turn(test.function, test.cls))
+
+
+def turn(function: Any, cls: Any) -> tuple[str, bool]:
+    """Sort key of a test: the spec that it asks for, and whether it ends the cluster."""
+    return requested_spec(function, cls), is_last(function)
 
 
 def requested_spec(*code: Any) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it exports them without saying so
@@ -20,6 +22,8 @@ from harness.hosts.host import ProcessState
 from harness.spec.cluster_spec import ClusterSpec
 
 SECONDS = 30.0
+Test = TypeVar("Test", bound=Callable[..., Any])
+_LAST = "rackspan_last"
 _REPLICA = re.compile(r".+-\d+")  # a replica's folder; one that is about to be deleted ends in -delete
 _DYNAMIC = {ConfigSource.DYNAMIC_BROKER_CONFIG.value, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG.value}
 
@@ -30,6 +34,17 @@ class Settings(BaseModel):
     spec: ClusterSpec
     files: dict[str, str]
     dynamic: dict[str, str]
+
+
+def last_of_its_cluster(test: Test) -> Test:
+    """Marks a test that leaves internal topics or a stopped broker behind: the others of its spec run before it."""
+    setattr(test, _LAST, True)
+    return test
+
+
+def is_last(test: Callable[..., Any]) -> bool:
+    """Checks whether a test bears that mark."""
+    return getattr(test, _LAST, False)
 
 
 def settings(kafka: KafkaCluster) -> Settings:

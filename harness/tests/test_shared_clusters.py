@@ -16,7 +16,8 @@ import pytest
 from harness.cluster import cluster_folders
 from harness.common.paths import project_root
 from harness.common.wait import Pending, wait_for
-from harness.ducktape_support.ducktape_main import requested_spec
+from harness.ducktape_support.ducktape_main import requested_spec, turn
+from harness.ducktape_support.reuse import last_of_its_cluster
 from harness.ducktape_support.session import charge, read_report, run_suite
 from harness.ducktape_support.shared_clusters import SharedCluster, key_of
 from harness.tests.conftest import small
@@ -141,6 +142,24 @@ def test_tests_are_sorted_by_the_spec_in_their_source() -> None:
     assert requested_spec(Some.of_its_own, Some) == "self.spec('a:1', controllers=3)"
     assert requested_spec(Some.elsewhere, Some) == "self.spec('a:1', controllers=3)"
     assert requested_spec(Some.elsewhere, len) == ""
+
+
+def test_a_test_that_ends_its_cluster_is_the_last_of_its_spec() -> None:
+    class Some:
+        @last_of_its_cluster
+        def early_name(self) -> object:
+            return self.spec("a:1")
+
+        def late_name(self) -> object:
+            return self.spec("a:1")
+
+        def spec(self, racks: str) -> object:
+            return racks
+
+    assert sorted([Some.early_name, Some.late_name], key=lambda test: turn(test, Some)) == [
+        Some.late_name,
+        Some.early_name,
+    ]
 
 
 def test_a_cluster_that_ends_badly_fails_its_last_test(tmp_path: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from harness.ducktape_support.reuse import last_of_its_cluster
 from harness.faults.process import nodes_down
 from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest
+
+RATE = 80.0  # records per second and producer; the job copies nearly each in a transaction of its own
 
 
 class ExactlyOnce(RackTest):
@@ -14,15 +17,16 @@ class ExactlyOnce(RackTest):
     of them: the next leader may lack what was acknowledged last. The copies of "open" are led by brokers that live.
     """
 
+    @last_of_its_cluster
     def test_nothing_twice_nothing_out_of_order(self) -> None:
         """Two idempotent producers, and a job that copies in transactions what one of them writes."""
-        with self.racks(self.spec("a:1,b:1,c:1", settings=acks.CALM), [expect.OVERTAKEN]) as kafka:
+        with self.racks(self.spec("a:2,b:1,c:1", settings=acks.CALM), [expect.OVERTAKEN]) as kafka:
             topics = self.topics(kafka)
             topics.create("closed", [[1, 2, 3]], min_insync_replicas=3)
             topics.create("open", [[1, 2, 3]], min_insync_replicas=2)
             topics.create("copies", [[2, 3, 1], [3, 2, 1]], min_insync_replicas=2)
             producers = {
-                topic: self.producer(kafka, topic, topic, acks=acks.QUORUM, rate=200, delivery_timeout_ms=120000)
+                topic: self.producer(kafka, topic, topic, acks=acks.QUORUM, rate=RATE, delivery_timeout_ms=120000)
                 for topic in ("closed", "open")
             }
             for producer in producers.values():
@@ -30,7 +34,7 @@ class ExactlyOnce(RackTest):
                 assert (started["acks"], started["idempotence"]) == (acks.NUMBER, True), started
             job = self.copy(kafka, "job", "open", "copies", acks.QUORUM)
             for producer in producers.values():
-                producer.wait_totals("the producer to be served", lambda t: t["acked"] >= 200)
+                producer.wait_totals("the producer to be served", lambda t: t["acked"] >= 100)
             job.wait_totals("the job to be at work", lambda t: t["copied"] >= 50)
             certain = topics.high_watermark("open")
 

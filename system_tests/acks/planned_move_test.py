@@ -8,6 +8,7 @@ from functools import partial
 
 from harness.common.wait import Pending, wait_for
 from harness.ducktape_support.kafka_service import KafkaRacks
+from harness.ducktape_support.reuse import last_of_its_cluster
 from harness.faults.process import nodes_down
 from harness.recording.segments import end_offset, stored
 from system_tests.lib import acks, expect
@@ -19,9 +20,10 @@ MODES = {"quorum": acks.QUORUM, "all": "all"}
 class PlannedMove(RackTest):
     """Two topics with replicas 1, 3, 2: broker 1 leads and is shut down while 3, its successor, is paused in sync."""
 
+    @last_of_its_cluster
     def test_acknowledged_records_are_lost(self) -> None:
         """Records acknowledged during the pause are lost, as metrics had shown; acks=all acknowledged none."""
-        with self.racks(self.spec("a:1,b:1,c:1", settings=acks.LASTING), [expect.OVERTAKEN]) as kafka:
+        with self.racks(self.spec("a:2,b:1,c:1", settings=acks.LASTING), [expect.OVERTAKEN]) as kafka:
             topics = self.topics(kafka)
             producers = {}
             for name, mode in MODES.items():
@@ -36,7 +38,7 @@ class PlannedMove(RackTest):
             wait_for("all to be replicated", lambda: reached(topics.high_watermark("quorum"), before), 20)
             self.wait_metric(kafka, acks.ABOVE_RECORDS, 0)
 
-            with nodes_down(kafka.kafka, "c1", how="pause", events=self.run):
+            with nodes_down(kafka.kafka, "b1", how="pause", events=self.run):
                 # A fetch that the follower had sent before may still be answered; these records use it up.
                 marked = self.run.event("note", "marker", "point", {"topic": "quorum"})
                 marker.process.resume()

@@ -6,6 +6,7 @@ from functools import partial
 
 from confluent_kafka import KafkaException, Producer
 
+from harness.admin.cluster_defaults import set_default
 from harness.admin.topics import Topics
 from harness.common.wait import wait_for
 from harness.ducktape_support.client_service import ClientProducer
@@ -22,14 +23,14 @@ class OtherClients(RackTest):
 
     def test_served_while_a_follower_is_paused(self) -> None:
         """-2 by configuration, acks=all with the setting on the topic or as default; acks=all waits without it."""
-        with self.racks(self.spec("a:1,b:1,c:1", settings=acks.LASTING), [expect.CHANGE_REFUSED]) as kafka:
+        with self.racks(self.spec("a:2,b:1,c:1", settings=acks.LASTING), [expect.CHANGE_REFUSED]) as kafka:
             topics = self.topics(kafka)
             self.values(kafka, topics)
             topics.create("full", [[1, 2, 3]], min_insync_replicas=2, acks_all_scope="isr")
             topics.create("scoped", [[1, 2, 3]], min_insync_replicas=2, acks_all_scope=acks.QUORUM)
             assert refused_by_librdkafka() != "", "librdkafka takes -2 by now: say so in the documents"
 
-            with nodes_down(kafka.kafka, "c1", how="pause", events=self.run):
+            with nodes_down(kafka.kafka, "b1", how="pause", events=self.run):
                 served = {
                     name: self.stock_python(kafka, client, name, topic, records=5, acks=value)
                     for name, client, topic, value in (
@@ -51,6 +52,8 @@ class OtherClients(RackTest):
                 sent = [served[name].records() for name in names]
                 sent += [waiting[topic].records()] if topic in waiting else []
                 expect.once_each(sent, self.read(kafka, topic))
+            set_default(kafka.bootstrap.split(","), SCOPE, None)
+            wait_for("the default to be gone", lambda: topics.config("follows")[SCOPE].value == "isr", 20)
 
     def values(self, kafka: KafkaRacks, topics: Topics) -> None:
         """The default, what is refused, and a cluster default that a topic without a value follows."""

@@ -8,6 +8,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from harness.common.wait import Pending, wait_for
 from harness.ducktape_support.kafka_service import KafkaRacks
+from harness.ducktape_support.reuse import last_of_its_cluster
 from harness.faults.process import nodes_down
 from system_tests.lib import expect
 from system_tests.lib.base import PATIENT, RackTest
@@ -50,10 +51,10 @@ class Settings(RackTest):
             expect.none_of(refused, read)
             assert len(read) == 5, f"5 records were acknowledged, {len(read)} are in the log"
 
+    @last_of_its_cluster
     def test_cluster_default_covers_internal_topics(self) -> None:
         """Topics without a value follow the default; with too few racks a commit of offsets waits, as it must."""
-        spec = self.spec("a:1,b:1,c:1", broker={"offsets.commit.timeout.ms": 1500}, settings=PATIENT)
-        with self.racks(spec) as kafka:
+        with self.racks(self.spec("a:1,b:1,c:1", settings=PATIENT)) as kafka:
             topics = self.topics(kafka)
             topics.create("follows", [[1, 2, 3]])
             topics.create("own", [[1, 2, 3]], min_insync_racks=2)

@@ -24,11 +24,11 @@ ASSIGNMENT = ((1, 2), (2, 3))
 TOPICS = {"replicas": {"min_insync_replicas": 2}, "racks": {"min_insync_racks": 2}}
 SURE, STRICKEN = 0, 1
 
-RATE = 100.0
+RATE = 50.0
 # Batches of four records or so: producers choose partitions all the time.
 UNKEYED: dict[str, Any] = {"spread": "sticky", "rate": RATE, "duration": 300, "properties": {"batch.size": "1000"}}
-QUIET = 200  # records in a row for one partition: nobody does that by chance
-IN_FLIGHT = 50
+QUIET = 80  # records in a row for one partition: nobody does that by chance
+IN_FLIGHT = 25
 BACK_S = 10.0  # 2 s are promised; the machine may be busy
 
 
@@ -43,7 +43,7 @@ class AvoidedPartitions(RackTest):
             ours = {topic: self.producer(kafka, f"ours-{topic}", topic, **UNKEYED) for topic in TOPICS}
             stock = {t: self.producer(kafka, f"stock-{t}", t, client="stock", **UNKEYED) for t in TOPICS}
             one = self.producer(kafka, "acks-1", "replicas", acks="1", **UNKEYED)
-            keyed = self.producer(kafka, "keyed", "racks", spread="keyed", rate=40, duration=300)
+            keyed = self.producer(kafka, "keyed", "racks", spread="keyed", rate=RATE, duration=300)
             for load in (*ours.values(), *stock.values(), one, keyed):
                 wait_for(f"{load.produce.producer} to use both", partial(uses, load, STRICKEN, 0), 60)
 
