@@ -32,9 +32,14 @@ class Broker:
     admin: AdminClient
 
     def topic(self, name: str, partitions: int = 1, config: dict[str, str] | None = None) -> str:
-        """Creates a topic with one replica and waits until it is there."""
-        self.admin.create_topics([NewTopic(name, partitions, 1, config=config or {})])[name].result(20)
-        wait_for(f"topic {name}", lambda: name in self.admin.list_topics(timeout=5).topics, 20)
+        """Creates a topic with one replica and waits until it is there; a broker that was paused is fenced at first."""
+
+        def made() -> bool:
+            if name not in self.admin.list_topics(timeout=5).topics:
+                self.admin.create_topics([NewTopic(name, partitions, 1, config=config or {})])[name].result(20)
+            return name in self.admin.list_topics(timeout=5).topics
+
+        wait_for(f"topic {name}", made, 60)
         return name
 
     def pause(self) -> None:
