@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from ducktape.services.service import Service
 
 from harness.common.errors import Exit, RackspanError
 from harness.common.paths import project_root
-from harness.ducktape_support.load_service import Acks, Row
-from harness.ducktape_support.rack_cluster import CLIENT, nodes_by_type
+from harness.ducktape_support.load_service import Acks
+from harness.ducktape_support.steered_service import Row, SteeredService
+from harness.hosts.host import Host
+from harness.load.client import LoadClient
 from harness.load.process import LoadProcess
 from harness.run_folder.run_folder import RunFolder, arrow_schema
 from harness.third_party_clients.registry import Client
 
 
-class ClientProducer(Service):  # type: ignore[misc]  # ducktape has no types
+class ClientProducer(SteeredService):
     """One producing client program (harness/third_party_clients/README.md).
 
     Options that are None are left to the program.
@@ -28,35 +28,15 @@ class ClientProducer(Service):  # type: ignore[misc]  # ducktape has no types
     def __init__(
         self, context: Any, client: Client, name: str, bootstrap: str, topic: str, run: RunFolder, **options: object
     ) -> None:
-        super().__init__(context, cluster_spec=nodes_by_type([CLIENT]))
+        super().__init__(context, name, run)
         self.name = name
-        self.run = run
         given = {"bootstrap": bootstrap, "topic": topic, "producer": name, **options}
         flags = [text for key, v in given.items() if v is not None for text in (f"--{key.replace('_', '-')}", str(v))]
         self._command = [*("produce" if word == "VERB" else word for word in client.command), *flags]
-        self._folder = Path(self.local_scratch_dir)
-        host = self.nodes[0].account.host
-        self.nodes[0].account.bind(type(host)(name, host.address, str(self._folder)), name)
-        self._process: LoadProcess | None = None
 
-    def start_node(self, node: Any, **unused: Any) -> None:
+    def launch(self, host: Host) -> LoadClient:
         """Starts the program."""
-        command = node.account.host.argv(self._command)
-        self._process = LoadProcess(command, self._folder / "client.log", cwd=project_root())
-
-    def stop_node(self, node: Any, **unused: Any) -> None:
-        """Ends a program that is still waiting."""
-        if self._process is not None:
-            self._process.kill()
-
-    def clean_node(self, node: Any, **unused: Any) -> None:
-        """Leaves nothing: the scratch folder goes with the service."""
-
-    @property
-    def process(self) -> LoadProcess:
-        """The program."""
-        assert self._process is not None, "the service was not started"
-        return self._process
+        return LoadProcess(host.argv(self._command), self.log, cwd=project_root())
 
     def records(self) -> Acks:
         """Answers until now."""

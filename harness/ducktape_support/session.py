@@ -27,7 +27,8 @@ from harness.common.paths import project_root
 from harness.common.process_tree import children, end_on_signals, end_with_parent
 from harness.common.progress import Progress
 from harness.common.wait import wait_for
-from harness.ducktape_support.shared_clusters import SharedCluster, SharedClusters, session_clusters
+from harness.ducktape_support.session_load_client import session_load_client
+from harness.ducktape_support.shared_clusters import SharedCluster, session_clusters
 from harness.ducktape_support.stale_clusters import remove_abandoned
 from harness.hosts.host import Capability
 from harness.network import namespaces
@@ -116,8 +117,12 @@ def run_suite(
     ]
     log = folder / "ducktape.log"
     try:
-        with session_clusters(folder / "clusters") as clusters:
-            code = _run(command, log, progress, no_networks, clusters)
+        with (
+            session_load_client(folder / "load-client") as load_client,
+            session_clusters(folder / "clusters") as clusters,
+        ):
+            environment = {**clusters.environment, **load_client, NO_NETWORKS: no_networks}
+            code = _run(command, log, progress, environment, clusters.pipe)
             failed_clusters = clusters.close()
     finally:
         remove_abandoned()
@@ -178,12 +183,11 @@ def _outcome(row: Mapping[str, Any], folder: Path) -> TestOutcome:
     )
 
 
-def _run(command: Sequence[str], log: Path, progress: Progress, no_networks: str, clusters: SharedClusters) -> int:
+def _run(command: Sequence[str], log: Path, progress: Progress, more: Mapping[str, str], pipe: int) -> int:
     """Runs ducktape to its end, reporting each test as it begins and ends. On Ctrl-C it is given time to tear down."""
     environment = {
         **os.environ,
-        **clusters.environment,
-        NO_NETWORKS: no_networks,
+        **more,
         "PYTHONPATH": _joined(str(project_root()), os.environ.get("PYTHONPATH", "")),
     }
     with log.open("w", encoding="utf-8") as out:
@@ -197,7 +201,7 @@ def _run(command: Sequence[str], log: Path, progress: Progress, no_networks: str
             text=True,
             errors="replace",
             preexec_fn=_begin,
-            pass_fds=(clusters.pipe,),
+            pass_fds=(pipe,),
         )
         try:
             assert process.stdout is not None

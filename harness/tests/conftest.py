@@ -13,10 +13,12 @@ from harness.admin.topics import Topics
 from harness.cluster import cluster_folders, lifecycle
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.process_tree import end_on_signals
+from harness.load.resident import ResidentClient, resident_client
 from harness.network.bridges import settle
 from harness.network.netns_support import attempt
 from harness.spec.cluster_spec import ClusterSpec, parse
 from harness.tests import docker_engine as engines
+from harness.tests.load_broker import LIBS
 
 settings.register_profile("shared machine", deadline=None)  # other work may delay an example
 settings.load_profile("shared machine")
@@ -68,6 +70,13 @@ def shared(session_cluster: KafkaCluster) -> Iterator[KafkaCluster]:
     topics = Topics(session_cluster.bootstrap)
     for name in {p.topic for p in session_cluster.view().partitions}:
         topics.delete(name)
+
+
+@pytest.fixture(scope="session")
+def resident(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ResidentClient]:
+    """One load client for all tests, on the stock client library."""
+    with resident_client(tmp_path_factory.mktemp("resident") / "client", LIBS) as client:
+        yield client
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from harness.common.paths import claim_block, release_block
 from harness.common.wait import wait_for
+from harness.load.resident import ResidentClient
 
 ROOT = Path(__file__).parents[2]
 LIBS = ROOT / "build/dist/stock-kafka_2.13-4.3.1/libs"
@@ -25,11 +26,12 @@ _HEAP = ("-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 @dataclass
 class Broker:
-    """A running broker; pause and resume stop the process and let it continue."""
+    """A running broker; pause and resume stop the process and let it continue. `clients` serves runs beside it."""
 
     process: subprocess.Popen[bytes]
     bootstrap: str
     admin: AdminClient
+    clients: ResidentClient
 
     def topic(self, name: str, partitions: int = 1, config: dict[str, str] | None = None) -> str:
         """Creates a topic with one replica and waits until it is there; a broker that was paused is fenced at first."""
@@ -52,7 +54,7 @@ class Broker:
 
 
 @contextmanager
-def stock_broker(folder: Path) -> Iterator[Broker]:
+def stock_broker(folder: Path, clients: ResidentClient) -> Iterator[Broker]:
     """Formats, starts, and at the end kills one broker that is its own controller."""
     properties = folder / "server.properties"
     block = claim_block(folder)
@@ -71,7 +73,7 @@ def stock_broker(folder: Path) -> Iterator[Broker]:
     try:
         admin = AdminClient({"bootstrap.servers": f"{host}:9092", "log_level": 0})
         wait_for("one stock broker to answer", lambda: bool(admin.list_topics(timeout=2).brokers), 60)
-        yield Broker(process, f"{host}:9092", admin)
+        yield Broker(process, f"{host}:9092", admin, clients)
     finally:
         process.kill()
         process.wait()

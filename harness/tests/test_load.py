@@ -13,19 +13,20 @@ import pytest
 from confluent_kafka import Producer
 from kafka.partitioner.default import murmur2
 
+from harness.load.client import LoadClientError
 from harness.load.command import Copy, Produce, java_command
-from harness.load.process import LoadClientError
 from harness.load.records import read_acks, read_histograms
+from harness.load.resident import ResidentClient
 from harness.run_folder.run_folder import RunFolder, RunFolderError
 from harness.tests.load_broker import JAR, LIBS, MISSING, Broker, stock_broker
-from harness.tests.load_clients import client, column, hang, produce, read_back
+from harness.tests.load_clients import client, column, hang, process, produce, read_back
 
 pytestmark = pytest.mark.skipif(MISSING, reason="needs build/load/rackspan-load.jar and the stock distribution")
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    with stock_broker(tmp_path_factory.mktemp("broker")) as running:
+def broker(tmp_path_factory: pytest.TempPathFactory, resident: ResidentClient) -> Iterator[Broker]:
+    with stock_broker(tmp_path_factory.mktemp("broker"), resident) as running:
         yield running
 
 
@@ -77,7 +78,7 @@ def test_a_key_says_where_a_record_belongs(broker: Broker, tmp_path: Path) -> No
 
 def test_a_hanging_broker_does_not_hold_up_the_schedule(broker: Broker, tmp_path: Path) -> None:
     spec = Produce("p1", broker.bootstrap, broker.topic("hang"), tmp_path / "sends.bin", 200, 6)
-    with client(spec, tmp_path) as running:
+    with client(broker, spec, tmp_path) as running:
         running.wait_line("second", 60)
         hang(broker, running, 1)
         summary = running.finish(60)
@@ -92,7 +93,7 @@ def test_a_hanging_broker_does_not_hold_up_the_schedule(broker: Broker, tmp_path
 
 def test_a_closed_loop_waits_for_room_and_makes_up_for_nothing(broker: Broker, tmp_path: Path) -> None:
     spec = Produce("p1", broker.bootstrap, broker.topic("closed"), tmp_path / "sends.bin", 500, 6, size=1000)
-    with client(replace(spec, unanswered_kib=64), tmp_path) as running:
+    with client(broker, replace(spec, unanswered_kib=64), tmp_path) as running:
         running.wait_line("second", 60)
         hang(broker, running, 2)
         summary = running.finish(60)
@@ -106,7 +107,7 @@ def test_a_closed_loop_waits_for_room_and_makes_up_for_nothing(broker: Broker, t
 
 def test_a_killed_client_leaves_a_readable_file(broker: Broker, tmp_path: Path) -> None:
     spec = Produce("p1", broker.bootstrap, broker.topic("killed"), tmp_path / "sends.bin", rate=500, duration=60)
-    with client(spec, tmp_path) as running:
+    with process(spec, tmp_path) as running:
         running.wait_line("second", 60)
         broker.pause()
         try:
@@ -135,7 +136,7 @@ def test_a_refusal_keeps_its_name_with_retries_off(broker: Broker, tmp_path: Pat
 def test_a_client_side_time_out_is_reported_from_the_brokers(broker: Broker, tmp_path: Path) -> None:
     topic = broker.topic("late")
     spec = Produce("p1", broker.bootstrap, topic, tmp_path / "sends.bin", 100, 4, delivery_timeout_ms=700)
-    with client(spec, tmp_path) as running:
+    with client(broker, spec, tmp_path) as running:
         running.wait_line("second", 60)
         broker.pause()
         try:
@@ -150,7 +151,7 @@ def test_a_client_side_time_out_is_reported_from_the_brokers(broker: Broker, tmp
 def test_sigterm_answers_what_is_open_within_its_limit_and_writes_everything(broker: Broker, tmp_path: Path) -> None:
     topic = broker.topic("term")
     spec = Produce("p1", broker.bootstrap, topic, tmp_path / "sends.bin", 100, 60, close_seconds=1)
-    with client(spec, tmp_path) as running:
+    with process(spec, tmp_path) as running:
         running.wait_line("second", 60)
         broker.pause()
         try:
@@ -167,7 +168,7 @@ def test_sigterm_answers_what_is_open_within_its_limit_and_writes_everything(bro
 def test_pause_and_resume_shift_the_schedule(broker: Broker, tmp_path: Path) -> None:
     topic = broker.topic("paused")
     spec = Produce("p1", broker.bootstrap, topic, tmp_path / "sends.bin", 200, 60, control=True, start_paused=True)
-    with client(spec, tmp_path) as running:
+    with client(broker, spec, tmp_path) as running:
         running.wait_line("started", 60)
         running.resume()
         running.wait_line("second", 10, len(running.lines))
@@ -184,7 +185,7 @@ def test_pause_and_resume_shift_the_schedule(broker: Broker, tmp_path: Path) -> 
 
 def test_a_stop_file_ends_the_client(broker: Broker, tmp_path: Path) -> None:
     spec = Produce("p1", broker.bootstrap, broker.topic("stopfile"), tmp_path / "sends.bin", 100, 60)
-    with client(replace(spec, stop_file=tmp_path / "stop"), tmp_path) as running:
+    with client(broker, replace(spec, stop_file=tmp_path / "stop"), tmp_path) as running:
         running.wait_line("second", 60)
         (tmp_path / "stop").touch()
         assert running.finish(60)["stopped_by"] == "stop file"
@@ -202,7 +203,7 @@ def test_records_of_others_are_read_as_not_ours(broker: Broker, tmp_path: Path) 
 def test_effective_settings_are_reported(broker: Broker, tmp_path: Path) -> None:
     topic = broker.topic("reported")
     spec = Produce("p1", broker.bootstrap, topic, tmp_path / "sends.bin", 10, 1, acks="1")
-    with client(spec, tmp_path) as running:
+    with client(broker, spec, tmp_path) as running:
         line = running.wait_line("started", 60)
         running.finish(60)
     assert (line["acks"], line["idempotence"], line["partitions"]) == ("1", False, 1)
@@ -212,7 +213,7 @@ def test_effective_settings_are_reported(broker: Broker, tmp_path: Path) -> None
 def test_an_acks_value_that_the_client_does_not_know_is_refused_by_it(broker: Broker, tmp_path: Path) -> None:
     for acks in ("-2", "min.insync.replicas"):
         spec = Produce("p1", broker.bootstrap, "any", tmp_path / f"{acks}.bin", acks=acks)
-        with client(spec, tmp_path) as running, pytest.raises(LoadClientError, match="exit code 1"):
+        with client(broker, spec, tmp_path) as running, pytest.raises(LoadClientError, match="exit code 1"):
             running.finish(60)
         text = (tmp_path / "client.log").read_text()
         assert f"ConfigException: Invalid value {acks} for configuration acks: String must be one of: all" in text
@@ -225,7 +226,7 @@ def test_a_copy_is_exact_and_continues_where_it_ended(broker: Broker, tmp_path: 
     def copied(folder: Path) -> dict[str, object]:
         folder.mkdir()
         produce(broker, folder, source, rate=500, duration=0.1)
-        with client(job, folder) as running:
+        with client(broker, job, folder) as running:
             running.wait_line("started", 60)
             return running.drain(40)
 
@@ -247,7 +248,7 @@ def test_rows_fit_the_run_folder(broker: Broker, tmp_path: Path) -> None:
 
 def test_a_missing_topic_is_named_with_what_to_do(broker: Broker, tmp_path: Path) -> None:
     spec = Produce("p1", "127.77.200.9:9092", "absent", tmp_path / "sends.bin", ready_seconds=1)
-    with client(spec, tmp_path) as running, pytest.raises(LoadClientError, match=r"exit code 3"):
+    with client(broker, spec, tmp_path) as running, pytest.raises(LoadClientError, match=r"exit code 3"):
         running.finish(60)
     text = (tmp_path / "client.log").read_text()
     assert "topic absent not usable after 1.0 s: last observed '" in text and "check that it exists" in text
@@ -259,7 +260,7 @@ PRODUCE = ["produce", "--producer", "p", "--bootstrap", "localhost:1", "--topic"
 @pytest.mark.parametrize(
     ("args", "text"),
     [
-        (["fly"], "invalid choice: 'fly' (choose from 'produce', 'read', 'copy'); see --help"),
+        (["fly"], "invalid choice: 'fly' (choose from 'produce', 'read', 'copy', 'serve'); see --help"),
         ([], "too few arguments; see --help"),
         (["produce", "--rtae", "5"], "unrecognized arguments: '--rtae'; see --help"),
         (["produce", "--rate"], "argument --rate: expected one argument; see --help"),
@@ -277,10 +278,16 @@ PRODUCE = ["produce", "--producer", "p", "--bootstrap", "localhost:1", "--topic"
         (["read", "--topic", "t", "--out", "f"], "argument --bootstrap is required; see --help"),
     ],
 )
-def test_usage_errors(args: list[str], text: str) -> None:
-    done = subprocess.run(java_command(JAR, LIBS, args), capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert text in done.stderr and len(done.stderr.splitlines()) == 1
+def test_usage_errors(args: list[str], text: str, resident: ResidentClient, tmp_path: Path) -> None:
+    with resident.run(args, tmp_path / "log") as run, pytest.raises(LoadClientError, match="exit code 2"):
+        run.finish(60)
+    said = (tmp_path / "log").read_text()
+    assert text in said and len(said.splitlines()) == 1
+
+
+def test_a_process_ends_with_the_code_of_its_run() -> None:
+    done = subprocess.run(java_command(JAR, LIBS, ["fly"]), capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stderr.startswith("rackspan-load: invalid choice: 'fly'")
 
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:

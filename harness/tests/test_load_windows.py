@@ -13,16 +13,17 @@ import pytest
 
 from harness.load.command import Produce
 from harness.load.records import read_due, read_histograms, read_polls
+from harness.load.resident import ResidentClient
 from harness.run_folder.run_folder import RunFolder
 from harness.tests.load_broker import MISSING, Broker, stock_broker
-from harness.tests.load_clients import client, passes, produce, read_back
+from harness.tests.load_clients import client, passes, process, produce, read_back
 
 pytestmark = pytest.mark.skipif(MISSING, reason="needs build/load/rackspan-load.jar and the stock distribution")
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    with stock_broker(tmp_path_factory.mktemp("broker")) as running:
+def broker(tmp_path_factory: pytest.TempPathFactory, resident: ResidentClient) -> Iterator[Broker]:
+    with stock_broker(tmp_path_factory.mktemp("broker"), resident) as running:
         yield running
 
 
@@ -47,7 +48,7 @@ def test_a_process_consumes_what_it_sends_and_one_clock_reports_how_long_it_took
 
 def test_a_window_reports_how_late_its_records_were_sent(broker: Broker, tmp_path: Path) -> None:
     spec = Produce("p1", broker.bootstrap, broker.topic("stopped"), tmp_path / "p1", 100, duration=600, control=True)
-    with client(spec, tmp_path) as running:
+    with process(spec, tmp_path) as running:
         pid = running.wait_line("started", 60)["pid"]
         running.wait_line("resumed", 60)  # the schedule has begun: a stop before that makes nothing late
         running.begin("0/quiet")
@@ -67,7 +68,7 @@ def test_a_window_reports_how_late_its_records_were_sent(broker: Broker, tmp_pat
 def test_counts_stand_for_the_records_due_in_their_window(broker: Broker, tmp_path: Path) -> None:
     topic = broker.topic("counted")
     spec = Produce("p1", broker.bootstrap, topic, tmp_path / "counts", 100, histogram=True, consume=True, control=True)
-    with client(spec, tmp_path) as running:
+    with client(broker, spec, tmp_path) as running:
         started = running.wait_line("started", 60)
         passes(running, 0.5)  # outside of every window
         begun = running.begin("7/quiet")
@@ -111,7 +112,7 @@ def test_counts_stand_for_the_records_due_in_their_window(broker: Broker, tmp_pa
 def test_what_has_no_answer_is_counted_too(broker: Broker, tmp_path: Path) -> None:
     topic = broker.topic("uncounted", config={"max.message.bytes": "100"})
     spec = Produce("p1", broker.bootstrap, topic, tmp_path / "c", 50, retries=0, histogram=True, control=True)
-    with client(spec, tmp_path) as running:
+    with client(broker, spec, tmp_path) as running:
         running.wait_line("started", 60)
         running.begin("0/quiet")
         running.wait_line("second", 20, len(running.lines) + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.common.wait import Pending, wait_for
 from harness.ducktape_support.kafka_service import KafkaRacks
-from harness.load.process import LoadClientError
+from harness.load.client import LoadClientError
 from system_tests.lib import acks, expect
 from system_tests.lib.base import PATIENT, RackTest
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from harness.common.wait import Pending, wait_for
-from harness.ducktape_support.load_service import Acks, LoadService, Row
+from harness.ducktape_support.load_service import Acks, LoadService
+from harness.ducktape_support.steered_service import Row
 from harness.faults.rack import rack_down
 from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from harness.admin.topics import Topics
 from harness.common.wait import Pending, wait_for
 from harness.ducktape_support.kafka_service import KafkaRacks
-from harness.ducktape_support.load_service import Acks, LoadService, Row
+from harness.ducktape_support.load_service import Acks, LoadService
+from harness.ducktape_support.steered_service import Row
 from harness.recording.metrics import total
 from harness.recording.segments import end_offset
 from harness.run_folder.run_folder import RunFolder

@@ -20,7 +20,8 @@ from harness.distribution.locate import find
 from harness.ducktape_support.client_service import ClientProducer
 from harness.ducktape_support.copy_service import CopyService
 from harness.ducktape_support.kafka_service import KafkaRacks
-from harness.ducktape_support.load_service import Acks, LoadService, Row
+from harness.ducktape_support.load_service import Acks, LoadService
+from harness.ducktape_support.steered_service import Row
 from harness.hosts.host import Capability
 from harness.load.command import Copy, Produce
 from harness.recording.log_errors import Allowed

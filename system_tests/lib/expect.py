@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 
 from confluent_kafka import KafkaException
 
-from harness.ducktape_support.load_service import Acks, Row
+from harness.ducktape_support.load_service import Acks
+from harness.ducktape_support.steered_service import Row
 from harness.recording.log_errors import Allowed
 
 REFUSED = "NOT_ENOUGH_RACKS"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.ducktape_support.load_service import Row
+from harness.ducktape_support.steered_service import Row
 from harness.faults.rack import rack_down
 from system_tests.lib import expect
 from system_tests.lib.base import RackTest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.common.wait import Pending, wait_for
 from harness.ducktape_support.kafka_service import KafkaRacks
-from harness.ducktape_support.load_service import Row
+from harness.ducktape_support.steered_service import Row
 from harness.faults.rack import rack_down
 from harness.recording.segments import end_offset
 from system_tests.lib import expect

@@ -12,7 +12,8 @@ import pytest
 from harness.common.errors import RackspanError
 from harness.common.paths import project_root
 from harness.common.progress import Progress
-from harness.ducktape_support.load_service import Acks, Row
+from harness.ducktape_support.load_service import Acks
+from harness.ducktape_support.steered_service import Row
 from harness.run_folder.run_folder import arrow_schema
 from harness.third_party_clients import prepare, registry
 from harness.third_party_clients.output import Records, report_read

@@ -14,8 +14,11 @@ from harness.common.paths import project_root
 from harness.common.wait import Pending, WaitTimeout, wait_for
 from harness.ducktape_support.client_service import ClientProducer
 from harness.ducktape_support.kafka_service import KafkaRacks
-from harness.ducktape_support.load_service import JVM, Acks, LoadService, Row
-from harness.load.command import Produce, Read, java_command, load_jar
+from harness.ducktape_support.load_service import Acks, LoadService
+from harness.ducktape_support.session_load_client import start_client
+from harness.ducktape_support.steered_service import Row
+from harness.load.client import LoadClient
+from harness.load.command import Produce, Read
 from harness.load.process import LoadProcess
 from harness.load.records import read_reads
 from harness.recording.metrics import total
@@ -129,14 +132,8 @@ class ClientGroup:
 
     def _read(self, client: Client, topic: str, records: int, folder: Path) -> tuple[str, dict[str, Any], list[Row]]:
         out = folder / f"{client.key}.bin"
-        if client.language == "Java":
-            args = Read(self._kafka.bootstrap, topic, out).args()
-            command = java_command(load_jar(), client.distribution.home / "libs", args, jvm=JVM)
-        else:
-            options = ("--bootstrap", self._kafka.bootstrap, "--topic", topic, "--records", str(records))
-            command = [*("read" if word == "VERB" else word for word in client.command), *options]
         ended = ""
-        with LoadProcess(command, folder / f"{client.key}.log", cwd=project_root()) as process:
+        with self._reader(client, topic, records, out) as process:
             try:
                 process.finish(120)
             except RackspanError as e:
@@ -146,6 +143,15 @@ class ClientGroup:
         if client.language != "Java":
             return ended, metadata, [line for line in lines if line.get("event") == "read"]
         return ended, metadata, read_reads(out).to_pylist() if out.exists() else []
+
+    def _reader(self, client: Client, topic: str, records: int, out: Path) -> LoadClient:
+        log = out.with_suffix(".log")
+        if client.language == "Java":
+            args = Read(self._kafka.bootstrap, topic, out).args()
+            return start_client(self._test.test_context, client.distribution, args, log)
+        options = ("--bootstrap", self._kafka.bootstrap, "--topic", topic, "--records", str(records))
+        command = [*("read" if word == "VERB" else word for word in client.command), *options]
+        return LoadProcess(command, log, cwd=project_root())
 
     def evaluated(self) -> list[ClientResult]:
         """All results; where nothing may be skipped, a client that could not be run is a violation."""

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from harness.ducktape_support.load_service import Acks, Row
+from harness.ducktape_support.load_service import Acks
+from harness.ducktape_support.steered_service import Row
 
 # Beyond its own limit a client gets this long, in seconds: machines may stall.
 GRACE_S = 60.0

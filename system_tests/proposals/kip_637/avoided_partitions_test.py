@@ -12,7 +12,8 @@ from kafka.partitioner.default import murmur2
 from harness.cluster.cluster_view import view
 from harness.common.wait import Pending, wait_for
 from harness.ducktape_support.kafka_service import KafkaRacks
-from harness.ducktape_support.load_service import LoadService, Row
+from harness.ducktape_support.load_service import LoadService
+from harness.ducktape_support.steered_service import Row
 from harness.faults.process import nodes_down
 from harness.recording.metadata_timeline import read_timeline
 from harness.run_folder.run_folder import RunFolder

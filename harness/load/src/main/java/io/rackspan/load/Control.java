@@ -1,29 +1,36 @@
 package io.rackspan.load;
 
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.function.Predicate;
 
 /**
- * Requests from outside: pause and resume lines on stdin, a stop line, the end of stdin, a stop file, or SIGTERM. Other lines
- * go to the caller's predicate.
+ * Requests from outside: pause and resume lines, a stop line, the end of the lines, a stop file, or SIGTERM. Other lines go
+ * to a predicate of the run.
  */
 final class Control {
 
+    private final Caller caller;
+    private final Thread run = Thread.currentThread();
+    private volatile boolean abandoned;
     private volatile boolean stopped;
     private volatile boolean paused;
     private volatile String reason = "duration";
 
-    Control(boolean startPaused) {
+    /** Made by the thread that runs. */
+    Control(Caller caller, boolean startPaused) {
+        this.caller = caller;
         paused = startPaused;
     }
 
     boolean stopped() {
         return stopped;
+    }
+
+    /** True if nobody waits for the run any more: it ends at once, as if it had been killed. */
+    boolean abandoned() {
+        return abandoned;
     }
 
     boolean paused() {
@@ -47,20 +54,20 @@ final class Control {
         }
     }
 
-    void readStdin() {
-        readStdin(line -> false);
+    void readLines() {
+        readLines(line -> false);
     }
 
-    /** Reads stdin; {@code others} handles any other line and returns whether it knew it. */
-    void readStdin(Predicate<String> others) {
+    /** Reads the caller's lines; {@code others} handles any other line and returns whether it knew it. */
+    void readLines(Predicate<String> others) {
         Thread reader = new Thread(() -> commands(others), "control");
         reader.setDaemon(true);
         reader.start();
     }
 
     private void commands(Predicate<String> others) {
-        try (BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
-            for (String line = in.readLine(); line != null; line = in.readLine()) {
+        try {
+            for (String line = caller.in().readLine(); line != null; line = caller.in().readLine()) {
                 switch (line.trim()) {
                     case "pause" -> paused = true;
                     case "resume" -> paused = false;
@@ -75,9 +82,15 @@ final class Control {
                 }
             }
         } catch (IOException e) {
-            System.err.println("control input broke: " + e + "; stopping as if it had ended");
+            if (!caller.hasEnded()) {
+                System.err.println("control input broke: " + e + "; stopping as if it had ended");
+            }
         }
         // The controlling process is gone: do not continue for ever.
+        abandoned = caller.connected() && !caller.hasEnded();
         stop("control input ended");
+        if (abandoned) {
+            run.interrupt();
+        }
     }
 }

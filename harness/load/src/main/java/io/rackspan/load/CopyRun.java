@@ -29,31 +29,34 @@ final class CopyRun {
 
     private final CopySettings settings;
     private final Clock clock = Clock.anchor();
-    private final Control control = new Control(false);
+    private final Caller caller;
+    private final Control control;
     private long copied;
     private long commits;
     private long aborts;
     private long retriedEnds;
 
-    CopyRun(CopySettings settings) {
+    CopyRun(CopySettings settings, Caller caller) {
         this.settings = settings;
+        this.caller = caller;
+        this.control = new Control(caller, false);
     }
 
     int run() {
         Duration ready = Duration.ofMillis((long) (settings.readySeconds() * 1000));
         try (KafkaConsumer<byte[], byte[]> reader = new KafkaConsumer<>(settings.reader());
              KafkaProducer<byte[], byte[]> writer = new KafkaProducer<>(settings.writer())) {
+            control.readLines();
             writer.initTransactions();
             List<TopicPartition> partitions = reader.partitionsFor(settings.from(), ready).stream()
                 .map(p -> new TopicPartition(p.topic(), p.partition())).toList();
             int targets = writer.partitionsFor(settings.to()).size();
             reader.assign(partitions);
             rewind(reader);
-            control.readStdin();
             status("started");
             long printed = System.nanoTime();
             boolean more = true;
-            while (more) {
+            while (more && !control.abandoned()) {
                 boolean last = control.stopped();
                 ConsumerRecords<byte[], byte[]> batch = reader.poll(POLL);
                 if (!batch.isEmpty()) {
@@ -145,6 +148,6 @@ final class CopyRun {
         line.put("commits", commits);
         line.put("aborts", aborts);
         line.put("retried_ends", retriedEnds);
-        Json.print(line);
+        caller.status(line);
     }
 }

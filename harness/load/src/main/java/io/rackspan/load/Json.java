@@ -2,14 +2,18 @@ package io.rackspan.load;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
 
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 
-/** Status lines on stdout, one JSON object a line. Jackson's core alone: data binding would double the start of a client. */
+/** JSON texts of one line. Jackson's core alone: data binding would double the start of a client. */
 final class Json {
 
     private static final JsonFactory FACTORY = new JsonFactory();
@@ -17,15 +21,31 @@ final class Json {
     private Json() {
     }
 
-    static synchronized void print(Map<String, ?> line) {
+    static String text(Map<String, ?> line) {
         StringWriter text = new StringWriter();
         try (JsonGenerator out = FACTORY.createGenerator(text)) {
             write(out, line);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        System.out.println(text);
-        System.out.flush();
+        return text.toString();
+    }
+
+    /** The strings of an array. */
+    static List<String> strings(String array) throws IOException {
+        List<String> found = new ArrayList<>();
+        try (JsonParser in = FACTORY.createParser(array)) {
+            if (in.nextToken() != JsonToken.START_ARRAY) {
+                throw new IOException("no array");
+            }
+            while (in.nextToken() == JsonToken.VALUE_STRING) {
+                found.add(in.getText());
+            }
+            if (in.currentToken() != JsonToken.END_ARRAY) {
+                throw new IOException("not only strings");
+            }
+        }
+        return found;
     }
 
     private static void write(JsonGenerator out, Object value) throws IOException {

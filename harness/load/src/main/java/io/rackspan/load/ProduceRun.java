@@ -14,7 +14,6 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -32,22 +31,27 @@ final class ProduceRun {
     private final ProduceSettings settings;
     private final Clock clock = Clock.anchor();
     private final Counters counters = new Counters();
+    private final Caller caller;
     private final Control control;
-    private final CountDownLatch finished = new CountDownLatch(1);
     private volatile boolean closing;
     private volatile double rate;
     private Histograms histograms;
 
-    ProduceRun(ProduceSettings settings) {
+    ProduceRun(ProduceSettings settings, Caller caller) {
         this.settings = settings;
         this.rate = settings.rate();
-        this.control = new Control(settings.startPaused());
+        this.caller = caller;
+        this.control = new Control(caller, settings.startPaused());
     }
 
     int run() throws IOException {
-        Runtime.getRuntime().addShutdownHook(new Thread(this::terminated, "terminated"));
+        Thread onTermination = new Thread(this::terminated, "terminated");
+        Runtime.getRuntime().addShutdownHook(onTermination);
         try (Recording log = recording();
              Connections producers = new Connections(settings.kafka(), settings.connections())) {
+            if (settings.control() || caller.connected()) {
+                control.readLines(this::command);
+            }
             int partitions = awaitPartitions(producers);
             if (partitions == 0) {
                 return LoadMain.TIMED_OUT;
@@ -55,24 +59,35 @@ final class ProduceRun {
             try (ReadLog reads = settings.consume() && histograms == null
                      ? new ReadLog(settings.consumed(), settings.topic(), clock) : null;
                  Tail tail = settings.consume() ? new Tail(settings, partitions, sink(reads)).started() : null) {
-                if (settings.control()) {
-                    control.readStdin(this::command);
-                }
                 started(partitions);
-                ScheduledExecutorService ticker = Executors.newSingleThreadScheduledExecutor();
-                ticker.scheduleAtFixedRate(() -> tick(producers), 1, 1, TimeUnit.SECONDS);
-                long records = sendAll(producers, log, partitions);
-                closing = true;
-                long closeNs = (long) (settings.closeSeconds() * 1e9);
-                producers.close(Duration.ofNanos(closeNs));
-                long consumed = tail == null ? 0 : tail.await(counters.acked(), closeNs);
-                ticker.shutdownNow();
-                log.finish(records);
-                summary(producers, consumed);
+                return sendAndClose(producers, log, partitions, tail);
             }
+        } finally {
+            forget(onTermination);
+        }
+    }
+
+    private int sendAndClose(Connections producers, Recording log, int partitions, Tail tail) throws IOException {
+        ScheduledExecutorService ticker = Executors.newSingleThreadScheduledExecutor();
+        try {
+            ticker.scheduleAtFixedRate(() -> tick(producers), 1, 1, TimeUnit.SECONDS);
+            long records = sendAll(producers, log, partitions);
+            closing = true;
+            if (control.abandoned()) {
+                // The interrupt has done its work; closing must wait for the sending threads.
+                Thread.interrupted();
+                producers.close(Duration.ZERO);
+                return LoadMain.FAILED;
+            }
+            long closeNs = (long) (settings.closeSeconds() * 1e9);
+            producers.close(Duration.ofNanos(closeNs));
+            long consumed = tail == null ? 0 : tail.await(counters.acked(), closeNs);
+            ticker.shutdownNow();
+            log.finish(records);
+            summary(producers, consumed);
             return LoadMain.OK;
         } finally {
-            finished.countDown();
+            ticker.shutdownNow();
         }
     }
 
@@ -119,22 +134,29 @@ final class ProduceRun {
         Map<String, Object> line = event(name);
         line.putAll(counters.totals());
         line.putAll(more);
-        Json.print(line);
+        caller.status(line);
     }
 
-    /** Handles SIGTERM: stops sending, then delays the exit until everything is written. */
+    /** Handles SIGTERM: stops sending, then delays the exit until everything is written; a process of one run ends itself. */
     private void terminated() {
         control.stop("SIGTERM");
         try {
             long seconds = (long) Math.ceil(settings.closeSeconds()) + 5;
-            if (finished.await(seconds, TimeUnit.SECONDS)) {
-                System.out.flush();
-                Runtime.getRuntime().halt(LoadMain.OK);
+            if (!caller.awaitEnd(seconds)) {
+                System.err.println("load client did not stop: producer " + settings.producer() + " still open after "
+                    + seconds + " s; its record file is readable, unanswered records have no done time");
             }
-            System.err.println("load client did not stop: producer " + settings.producer() + " still open after "
-                + seconds + " s; its record file is readable, unanswered records have no done time");
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    private static void forget(Thread onTermination) {
+        try {
+            Runtime.getRuntime().removeShutdownHook(onTermination);
+        } catch (IllegalStateException e) {
+            // The process is ending: the hook runs and waits for this run.
+            return;
         }
     }
 
@@ -234,6 +256,10 @@ final class ProduceRun {
     }
 
     private void answered(Recording.Answer answer, long due, Integer partition, RecordMetadata metadata, Exception error) {
+        if (control.abandoned()) {
+            // Closing answers what is open; the record file is to have what was known before.
+            return;
+        }
         long now = System.nanoTime();
         String result = ErrorNames.of(error, closing);
         String cause = ErrorNames.cause(error);
@@ -250,7 +276,7 @@ final class ProduceRun {
         line.putAll(counters.totals());
         line.putAll(counters.interval());
         line.put("metrics", producers.metrics());
-        Json.print(line);
+        caller.status(line);
     }
 
     private void started(int partitions) {
@@ -272,13 +298,13 @@ final class ProduceRun {
         line.put("linger_ms", effective.getLong(ProducerConfig.LINGER_MS_CONFIG));
         line.put("retries", effective.getInt(ProducerConfig.RETRIES_CONFIG));
         line.put("delivery_timeout_ms", effective.getInt(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG));
-        Json.print(line);
+        caller.status(line);
     }
 
     private void state(String name, long seq) {
         Map<String, Object> line = event(name);
         line.put("seq", seq);
-        Json.print(line);
+        caller.status(line);
     }
 
     private void summary(Connections producers, long consumed) {
@@ -287,7 +313,7 @@ final class ProduceRun {
         line.put("consumed", consumed);
         line.putAll(counters.totals());
         line.put("metrics", producers.metrics());
-        Json.print(line);
+        caller.status(line);
     }
 
     private Map<String, Object> event(String name) {

@@ -25,16 +25,23 @@ final class ReadRun {
     private static final Duration POLL = Duration.ofMillis(200);
 
     private final ReadSettings settings;
+    private final Caller caller;
+    private final Control control;
     private final Clock clock = Clock.anchor();
     private long rows;
 
-    ReadRun(ReadSettings settings) {
+    ReadRun(ReadSettings settings, Caller caller) {
         this.settings = settings;
+        this.caller = caller;
+        this.control = new Control(caller, false);
     }
 
     int run() throws IOException {
         try (ReadLog out = new ReadLog(settings.out(), settings.topic(), clock);
              KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings.kafka())) {
+            if (caller.connected()) {
+                control.readLines();
+            }
             Duration limit = Duration.ofMillis((long) (settings.idleSeconds() * 1000));
             List<PartitionInfo> found = consumer.partitionsFor(settings.topic(), limit);
             metadata(found);
@@ -58,6 +65,9 @@ final class ReadRun {
         throws IOException {
         long quietSince = System.nanoTime();
         while (ends.entrySet().stream().anyMatch(e -> consumer.position(e.getKey()) < e.getValue())) {
+            if (control.stopped()) {
+                return false;
+            }
             ConsumerRecords<byte[], byte[]> batch = consumer.poll(POLL);
             long now = System.nanoTime();
             if (!batch.isEmpty()) {
@@ -94,7 +104,7 @@ final class ReadRun {
         line.put("event", "metadata");
         line.put("brokers", brokers);
         line.put("partitions", partitions);
-        Json.print(line);
+        caller.status(line);
     }
 
     private void summary(KafkaConsumer<byte[], byte[]> consumer, Map<TopicPartition, Long> ends, boolean complete) {
@@ -108,6 +118,6 @@ final class ReadRun {
         line.put("rows", rows);
         line.put("complete", complete);
         line.put("end_offsets", offsets);
-        Json.print(line);
+        caller.status(line);
     }
 }
