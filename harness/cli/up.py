@@ -15,6 +15,9 @@ from harness.cluster.kafka_cluster import KafkaCluster
 from harness.cluster.lifecycle import AlreadyUp
 from harness.cluster.waits import READY_SECONDS
 from harness.common.errors import Exit, usage_error
+from harness.distribution.known_settings import cluster_defaults, known_settings
+from harness.distribution.locate import find
+from harness.faults.settings import put
 from harness.spec import cluster_spec as specs
 from harness.spec import inventory
 from harness.spec.topology import plan
@@ -82,7 +85,7 @@ def up(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Setting of server.properties for all brokers. May be repeated.",
+            help="Setting of all brokers, and of the cluster's defaults where it has one. May be repeated.",
             show_default="as the spec says",
         ),
     ] = None,
@@ -105,8 +108,9 @@ def up(
     data |= {key: value for key, value in given.items() if value is not None}
     if hosts:
         data["hosts"] = inventory.load(hosts)
-    if setting:
-        data["broker"] = data.get("broker", {}) | dict(_pair(text, "--set", "min.insync.racks=2") for text in setting)
+    settings = dict(_pair(text, "--set", "min.insync.racks=2") for text in setting or ())
+    if settings:
+        data["broker"] = data.get("broker", {}) | settings
     if link:
         data["links"] = data.get("links", {}) | dict(_pair(text, "--link", "a-b=2ms") for text in link)
     spec = specs.parse(data)
@@ -117,6 +121,7 @@ def up(
         return
     progress = ConsoleProgress()
     install([JAVA, *([NETWORKS] if spec.backend == "netns" else [])], progress)
+    defaults = cluster_defaults(settings, known_settings(find(spec.distribution))) if settings else {}
     try:
         cluster = KafkaCluster.up(spec, seconds=wait, progress=progress)
     except AlreadyUp:
@@ -124,6 +129,8 @@ def up(
         status = KafkaCluster.open(spec.name).status()
         show(status)
         raise typer.Exit(Exit.OK if status.health == "healthy" else Exit.FAILED) from None
+    for key, value in defaults.items():  # a new cluster has some of its own, which win over server.properties
+        put(cluster, "", key, value)
     out.print(cluster.bootstrap)
     if cluster.name == specs.parse({}).name:
         err.print(f"next: rackspan status, rackspan stop rack:{cluster.plan.brokers[0].rack}, rackspan down")
