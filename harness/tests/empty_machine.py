@@ -21,12 +21,13 @@ from pathlib import Path
 
 from junitparser import Failure, JUnitXml, TestCase, TestSuite
 
+from harness.cli.stage_list import SHORT
 from harness.common.errors import Exit, RackspanError
 from harness.common.paths import project_root
 from harness.common.process_tree import end_on_signals
 from harness.tests.machine_root import MachineRoot, Ran, make_root
 
-COMMANDS = ("./rackspan test", "./rackspan run --rounds 2 --block 5 --warmup 10")
+COMMANDS = ("./rackspan test", f"./rackspan run {' '.join(SHORT)}")
 USERS = ("root", "user")
 NAMED = re.compile(r"sudo apt-get install ([^)]+)\)")
 HOURS = 2.0
