@@ -7,9 +7,12 @@ import os
 import signal
 import subprocess
 import tempfile
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -147,6 +150,25 @@ def test_a_killed_run_is_gone_with_its_records_as_they_were(
     assert not any(line["event"] == "summary" for line in run.lines)
     with resident.run(Read(broker.bootstrap, "killed", tmp_path / "r").args(), tmp_path / "log") as reader:
         assert reader.finish(60)["rows"] < acks.num_rows, "it sent what was open after it was killed"
+
+
+def test_a_caller_that_reads_late_gets_the_last_lines(broker: Broker, resident: ResidentClient, tmp_path: Path) -> None:
+    """The line of the last second waits for the caller when the run ends."""
+    reads = threading.Event()
+
+    def read(line: dict[str, Any]) -> None:
+        if line["event"] == "rated":
+            reads.wait(60)
+
+    spec = produce(broker, tmp_path, "late", broker.topic("late"), rate=100, duration=2.5)
+    with resident.run(spec.args(), tmp_path / "log", status=read) as run:
+        run.wait_line("started", 60)
+        run._send("rate 100\n" * 600)  # more answers than the connection has room for
+        wait_for("the last record", lambda: sum(read_acks(spec.out)["result"].to_numpy() == "OK") >= 249, 60)
+        time.sleep(1.5)
+        reads.set()
+        assert run.finish(60)["stopped_by"] == "duration"
+        assert sum(line["event"] == "second" for line in run.lines) == 1
 
 
 @pytest.mark.parametrize("verb", ["produce", "read", "copy"])

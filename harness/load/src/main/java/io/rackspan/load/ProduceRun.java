@@ -82,12 +82,28 @@ final class ProduceRun {
             long closeNs = (long) (settings.closeSeconds() * 1e9);
             producers.close(Duration.ofNanos(closeNs));
             long consumed = tail == null ? 0 : tail.await(counters.acked(), closeNs);
-            ticker.shutdownNow();
+            end(ticker);
             log.finish(records);
             summary(producers, consumed);
             return LoadMain.OK;
         } finally {
-            ticker.shutdownNow();
+            end(ticker);
+        }
+    }
+
+    /** Waits for a line that is being sent: an interrupt would close the connection. */
+    private static void end(ScheduledExecutorService ticker) {
+        ticker.shutdown();
+        boolean interrupted = false;
+        while (!ticker.isTerminated()) {
+            try {
+                ticker.awaitTermination(1, TimeUnit.MINUTES);
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 
