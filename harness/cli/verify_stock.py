@@ -58,6 +58,14 @@ def verify_stock(
             "--out",
             metavar="FOLDER",
             help="Folder for upstream.md, upstream.json and junit.xml.",
+            show_default="that of --store",
+        ),
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Folder of stored results; one verification at a time uses it.",
             show_default="build/upstream",
         ),
     ] = None,
@@ -80,7 +88,7 @@ def verify_stock(
     install(BUILD, progress)
     build(progress)
     chosen = selection()
-    store = project_root() / "build" / "upstream"
+    store = (store or project_root() / "build" / "upstream").absolute()
     tests = artifacts(*_ROLES)
     jars = JarClasses(a.file for a in tests if a.name.startswith("kafka"))
     skipped = {n: why for n in jars.tests if (why := chosen.reason_to_skip(n))}
@@ -96,9 +104,6 @@ def verify_stock(
     elif tier is Tier.QUICK:
         names = matching(names, chosen.quick)
     left, right = Variant("stock", find(stock), tests, store), Variant("patched", find(patched), tests, store)
-    if fresh:
-        for variant in (left, right):
-            variant.forget(names)
     absent = {} if classes or tier is Tier.QUICK else skipped
     result = Table(jars={"stock": left.digest, "patched": right.digest}, classes=[], skipped=absent)
     if carry is not None:
@@ -106,6 +111,9 @@ def verify_stock(
         progress.note(f"{len(result.classes)} of {len(names)} classes are known from {carry}")
     known = {row.name for row in result.classes}
     with locked(store / "lock", busy="upstream's tests run already"):
+        if fresh:
+            for variant in (left, right):
+                variant.forget(names)
         wanted = batches([n for n in names if n not in known], jars, chosen)
         for comparisons in verify(left, right, wanted, chosen, progress, jobs):
             # Without any test it is a base of other classes.

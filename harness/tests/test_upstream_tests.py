@@ -11,6 +11,7 @@ import pytest
 
 from harness.common.errors import Exit, RackspanError
 from harness.common.hard_links import link_or_copy
+from harness.common.paths import locked
 from harness.common.progress import Progress
 from harness.distribution.locate import find
 from harness.tests.commands import rackspan
@@ -150,8 +151,8 @@ KERBEROS_RULE = "org.apache.kafka.common.security.kerberos.KerberosRuleTest"
 def test_a_broken_class_is_named_and_outcomes_are_remembered(home: Path, tmp_path: Path) -> None:
     entry = "org/apache/kafka/common/security/kerberos/KerberosName.class"
     broken = broken_copy(tmp_path / "broken", entry, b"([^/@]*)(/", b"([^/@]*)(:")
-    arguments = ["verify-stock", KERBEROS, "--fresh", "--patched", str(broken), "--out", str(tmp_path), "-o", "json"]
-    ran = rackspan(*arguments, home=home, seconds=900)
+    verify = ("verify-stock", "--store", str(tmp_path))
+    ran = rackspan(*verify, KERBEROS, "--patched", str(broken), "-o", "json", home=home, seconds=900)
     assert ran.returncode == Exit.FAILED, ran.stderr
     row = json.loads(ran.stdout)["classes"][0]
     assert row["class"] == KERBEROS and row["stock"]["failed"] == 0 and row["stock"]["passed"] == row["stock"]["tests"]
@@ -159,13 +160,18 @@ def test_a_broken_class_is_named_and_outcomes_are_remembered(home: Path, tmp_pat
     said = f"{KERBEROS}.testParse(): passes on stock, fails on patched: Malformed Kerberos name: "
     assert any(e.startswith(said) for e in row["errors"]), row["errors"]
     assert row["errors"][0] in ran.stderr and "KerberosNameTest once more: " in ran.stderr
-    good = rackspan("verify-stock", "KerberosNameTest", "--out", str(tmp_path), home=home, seconds=900)
+    good = rackspan(*verify, "KerberosNameTest", home=home, seconds=900)
     assert good.returncode == 0 and "0 known difference(s), 0 unexplained" in good.stdout
-    again = rackspan("verify-stock", "KerberosNameTest", "--out", str(tmp_path), home=home, seconds=900)
+    again = rackspan(*verify, "KerberosNameTest", home=home, seconds=900)
     assert again.returncode == 0 and again.stdout == good.stdout
     assert "1 of 1" not in again.stderr  # nothing was run
+    fresh = rackspan(*verify, "KerberosNameTest", "--fresh", home=home, seconds=900)
+    assert fresh.returncode == 0 and "1 of 1" in fresh.stderr
+    with locked(tmp_path / "lock", busy="a test"):
+        refused = rackspan(*verify, "KerberosNameTest", home=home)
+    assert refused.returncode == Exit.FAILED and "upstream's tests run already" in refused.stderr
     carried = rackspan(
-        *("verify-stock", "KerberosNameTest", "KerberosRuleTest", "--carry", str(tmp_path / "upstream.json")),
+        *(*verify, "KerberosNameTest", "KerberosRuleTest", "--carry", str(tmp_path / "upstream.json")),
         *("--jobs", "2", "--out", str(tmp_path / "more")),
         home=home,
         seconds=900,
