@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -12,8 +13,11 @@ from pathlib import Path
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from harness.cluster.class_archive import archive_for
+from harness.cluster.jvm_options import JvmOptions
 from harness.common.paths import claim_block, release_block
 from harness.common.wait import wait_for
+from harness.distribution.locate import Distribution
 from harness.load.resident import ResidentClient
 
 ROOT = Path(__file__).parents[2]
@@ -21,7 +25,6 @@ LIBS = ROOT / "build/dist/stock-kafka_2.13-4.3.1/libs"
 JAR = ROOT / "build/load/rackspan-load.jar"
 MISSING = not (LIBS.is_dir() and JAR.is_file())
 _CLUSTER_ID = "rackspanLoadTests00000"
-_HEAP = ("-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
 @dataclass
@@ -53,6 +56,11 @@ class Broker:
         self.process.send_signal(signal.SIGCONT)
 
 
+def tool_environment(folder: Path) -> dict[str, str]:
+    """Environment in which scripts of the stock distribution start fast."""
+    return {**os.environ, **JvmOptions("quick", archive_for(Distribution(LIBS.parent))).tool_environment(str(folder))}
+
+
 @contextmanager
 def stock_broker(folder: Path, clients: ResidentClient) -> Iterator[Broker]:
     """Formats, starts, and at the end kills one broker that is its own controller."""
@@ -65,11 +73,13 @@ def stock_broker(folder: Path, clients: ResidentClient) -> Iterator[Broker]:
         f"log.dirs={folder}/data\noffsets.topic.replication.factor=1\n"
         "transaction.state.log.replication.factor=1\ntransaction.state.log.min.isr=1\nlog.cleaner.dedupe.buffer.size=8388608\n"
     )
-    java = ["java", *_HEAP, "-cp", f"{LIBS}/*"]
-    format_args = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(properties)]
-    subprocess.run([*java, *format_args], check=True, capture_output=True)
+    stock = Distribution(LIBS.parent)
+    env = tool_environment(folder)
+    format_args = ["format", "-t", _CLUSTER_ID, "-c", str(properties)]
+    subprocess.run([stock.script("kafka-storage.sh"), *format_args], check=True, capture_output=True, env=env)
     with (folder / "broker.log").open("wb") as log:
-        process = subprocess.Popen([*java, "kafka.Kafka", str(properties)], stdout=log, stderr=log, cwd=folder)
+        start = [stock.script("kafka-server-start.sh"), str(properties)]  # becomes the broker's own process
+        process = subprocess.Popen(start, stdout=log, stderr=log, cwd=folder, env=env | {"KAFKA_HEAP_OPTS": "-Xmx384m"})
     try:
         admin = AdminClient({"bootstrap.servers": f"{host}:9092", "log_level": 0})
         wait_for("one stock broker to answer", lambda: bool(admin.list_topics(timeout=2).brokers), 60)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ from harness.load.command import Copy, Produce, java_command
 from harness.load.records import read_acks, read_histograms
 from harness.load.resident import ResidentClient
 from harness.run_folder.run_folder import RunFolder, RunFolderError
-from harness.tests.load_broker import JAR, LIBS, MISSING, Broker, stock_broker
+from harness.tests.load_broker import JAR, LIBS, MISSING, Broker, stock_broker, tool_environment
 from harness.tests.load_clients import client, column, hang, process, produce, read_back
 
 pytestmark = pytest.mark.skipif(MISSING, reason="needs build/load/rackspan-load.jar and the stock distribution")
@@ -30,42 +30,56 @@ def broker(tmp_path_factory: pytest.TempPathFactory, resident: ResidentClient) -
         yield running
 
 
-def test_what_was_acknowledged_is_read_back_at_its_offset(broker: Broker, tmp_path: Path) -> None:
-    topic = broker.topic("acked", 3)
-    summary, acks = produce(broker, tmp_path, topic, rate=200, duration=2)
+@dataclass(frozen=True)
+class Sent:
+    """What a client sent to three partitions, and what another one read back."""
+
+    topic: str
+    summary: dict[str, object]
+    acks: pa.Table
+    read_summary: dict[str, object]
+    reads: pa.Table
+
+
+@pytest.fixture(scope="module")
+def sent(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Sent:
+    folder, topic = tmp_path_factory.mktemp("sent"), broker.topic("acked", 3)
+    return Sent(topic, *produce(broker, folder, topic, rate=200, duration=2), *read_back(broker, folder, topic))
+
+
+def test_what_was_acknowledged_is_read_back_at_its_offset(sent: Sent) -> None:
+    summary, acks = sent.summary, sent.acks
     assert (summary["sent"], summary["acked"], summary["errors"], summary["unanswered"]) == (400, 400, {}, 0)
-    assert set(acks["result"].to_pylist()) == {"OK"} and set(acks["topic"].to_pylist()) == {topic}
+    assert set(acks["result"].to_pylist()) == {"OK"} and set(acks["topic"].to_pylist()) == {sent.topic}
     assert sorted(set(acks["partition"].to_pylist())) == [0, 1, 2]
-    read_summary, reads = read_back(broker, tmp_path, topic)
-    assert read_summary["complete"] is True and read_summary["rows"] == 400
+    assert sent.read_summary["complete"] is True and sent.read_summary["rows"] == 400
     key = ["producer", "seq", "partition", "offset"]
-    sent = {tuple(row.values()) for row in acks.select(key).to_pylist()}
-    assert {tuple(row.values()) for row in reads.select(key).to_pylist()} == sent
+    rows = {tuple(row.values()) for row in acks.select(key).to_pylist()}
+    assert {tuple(row.values()) for row in sent.reads.select(key).to_pylist()} == rows
 
 
-def test_due_times_are_evenly_spaced_and_latency_counts_from_them(broker: Broker, tmp_path: Path) -> None:
-    _, acks = produce(broker, tmp_path, broker.topic("spaced"), rate=250, duration=2)
-    assert np.all(np.abs(np.diff(column(acks, "due_ns")) - 4_000_000) <= 1)
+def test_due_times_are_evenly_spaced_and_latency_counts_from_them(sent: Sent) -> None:
+    acks = sent.acks
+    assert np.all(np.abs(np.diff(column(acks, "due_ns")) - 5_000_000) <= 1)
     assert np.all(column(acks, "sent_ns") >= column(acks, "due_ns"))
     assert np.all(column(acks, "done_ns") > column(acks, "sent_ns"))
+
+
+def test_rows_fit_the_run_folder(sent: Sent, tmp_path: Path) -> None:
+    run = RunFolder.create(tmp_path / "runs", "x")
+    run.add_acks(sent.acks)
+    run.add_reads(sent.reads)
 
 
 def test_connections_share_the_records(broker: Broker, tmp_path: Path) -> None:
     topic = broker.topic("shared")
     summary, _ = produce(broker, tmp_path, topic, rate=90, duration=1, connections=3)
     assert (summary["sent"], summary["acked"], summary["metrics"]["record-send-total"]) == (90, 90, 90)  # type: ignore[index]
-    tool = ["java", "-cp", f"{LIBS}/*", "org.apache.kafka.tools.TransactionsCommand"]
-    requested = [
-        *tool,
-        "--bootstrap-server",
-        broker.bootstrap,
-        "describe-producers",
-        "--topic",
-        topic,
-        "--partition",
-        "0",
-    ]
-    reported = subprocess.run(requested, capture_output=True, text=True, check=True).stdout
+    tool = [str(LIBS.parent / "bin" / "kafka-run-class.sh"), "org.apache.kafka.tools.TransactionsCommand"]
+    of_topic = ["describe-producers", "--topic", topic, "--partition", "0"]
+    requested = [*tool, "--bootstrap-server", broker.bootstrap, *of_topic]
+    env = tool_environment(tmp_path)
+    reported = subprocess.run(requested, capture_output=True, text=True, check=True, env=env).stdout
     ends = sorted(int(line.split()[3]) for line in reported.splitlines()[1:])
     assert ends == [29, 29, 29], f"each of three producers numbers its own 30 records:\n{reported}"
 
@@ -236,14 +250,6 @@ def test_a_copy_is_exact_and_continues_where_it_ended(broker: Broker, tmp_path: 
     assert sorted((r["producer"], r["seq"], r["partition"]) for r in reads) == sorted(
         [("job", seq, seq % 2) for seq in range(50)] * 2
     )
-
-
-def test_rows_fit_the_run_folder(broker: Broker, tmp_path: Path) -> None:
-    topic = broker.topic("folder")
-    _, acks = produce(broker, tmp_path, topic, rate=50, duration=1)
-    run = RunFolder.create(tmp_path / "runs", "x")
-    run.add_acks(acks)
-    run.add_reads(read_back(broker, tmp_path, topic)[1])
 
 
 def test_a_missing_topic_is_named_with_what_to_do(broker: Broker, tmp_path: Path) -> None:

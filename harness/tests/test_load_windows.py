@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from confluent_kafka import Producer
 
 from harness.load.command import Produce
 from harness.load.records import read_due, read_histograms, read_polls
@@ -31,8 +32,10 @@ def test_a_process_consumes_what_it_sends_and_one_clock_reports_how_long_it_took
     broker: Broker, tmp_path: Path
 ) -> None:
     topic = broker.topic("consumed", 2)
-    produce(broker, tmp_path, topic, rate=100, duration=0.5)  # of before: not to be observed
-    (tmp_path / "sends.bin").unlink()
+    other = Producer({"bootstrap.servers": broker.bootstrap})
+    for _ in range(50):
+        other.produce(topic, b"of before: not to be observed")
+    assert other.flush(20) == 0
     summary, acks = produce(broker, tmp_path, topic, rate=200, duration=1, consume=True)
     polls = read_polls(tmp_path / "sends.bin.polls", "p1")
     assert summary["consumed"] == polls.num_rows == 200
