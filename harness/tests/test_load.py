@@ -32,7 +32,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory, resident: ResidentClient) -
 
 @dataclass(frozen=True)
 class Sent:
-    """What a client sent to three partitions, and what another one read back."""
+    """Records that a client sent to three partitions, and that another one read back."""
 
     topic: str
     summary: dict[str, object]
