@@ -7,9 +7,11 @@ import hashlib
 import os
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from harness.common.errors import RackspanError, environment_error
+from harness.common.wait import WaitTimeout, wait_for
 from harness.hosts.host import last_lines
 from harness.spec.inventory import Machine
 
@@ -23,6 +25,7 @@ OPTIONS = {
     "ServerAliveCountMax": "6",
     "ClearAllForwardings": "yes",
 }
+_END_SECONDS = 5.0
 
 
 class Connection:
@@ -79,6 +82,8 @@ class Connection:
         """Ends the shared connection; none there is success."""
         if self.socket.exists():
             subprocess.run([*self.command("-O", "exit"), self.target], capture_output=True)
+            with suppress(WaitTimeout):  # it takes its socket away after it has answered
+                wait_for("the shared connection to end", lambda: not self.socket.exists(), _END_SECONDS, every=0.02)
 
 
 def unreachable(connection: Connection, observed: str) -> RackspanError:

@@ -34,6 +34,7 @@ _READ = np.dtype(
     ]
 )
 _NAMES_AT, _NAME_BYTES = 1024, 64
+_HEADER = 16_384  # bytes before the first record of a send file
 
 
 def read_acks(path: Path) -> pa.Table:
@@ -128,6 +129,10 @@ def _reads(path: Path) -> tuple[str, np.ndarray, int]:
 
 def _load(path: Path, magic: bytes, dtype: np.dtype[np.void]) -> bytes:
     raw = _bytes(path)
+    if not any(raw[:8]) and raw.count(0, _HEADER) == max(0, len(raw) - _HEADER):
+        # The client was killed before it began: it writes the first bytes of its file last.
+        empty = _NAMES_AT + _NAME_BYTES
+        return (magic + dtype.itemsize.to_bytes(4, "little") + empty.to_bytes(4, "little")).ljust(empty, b"\0")
     size = int.from_bytes(raw[8:12], "little")
     if raw[:8] != magic or size != dtype.itemsize:
         observed = f"start {raw[:8]!r} and records of {size} bytes, wanted {magic!r} and {dtype.itemsize}"

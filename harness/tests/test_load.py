@@ -15,7 +15,7 @@ from kafka.partitioner.default import murmur2
 
 from harness.load.client import LoadClientError
 from harness.load.command import Copy, Produce, java_command
-from harness.load.records import read_acks, read_histograms
+from harness.load.records import read_acks, read_histograms, read_reads
 from harness.load.resident import ResidentClient
 from harness.run_folder.run_folder import RunFolder, RunFolderError
 from harness.tests.load_broker import JAR, LIBS, MISSING, Broker, stock_broker, tool_environment
@@ -294,6 +294,15 @@ def test_usage_errors(args: list[str], text: str, resident: ResidentClient, tmp_
 def test_a_process_ends_with_the_code_of_its_run() -> None:
     done = subprocess.run(java_command(JAR, LIBS, ["fly"]), capture_output=True, text=True, check=False)
     assert done.returncode == 2 and done.stderr.startswith("rackspan-load: invalid choice: 'fly'")
+
+
+@pytest.mark.parametrize("begun", [b"", bytes(500_000), bytes(8) + b"\x28" + bytes(499_991)])
+def test_the_file_of_a_client_killed_before_it_began_has_no_records(tmp_path: Path, begun: bytes) -> None:
+    (tmp_path / "x.bin").write_bytes(begun)
+    assert (read_acks(tmp_path / "x.bin").num_rows, read_reads(tmp_path / "x.bin").num_rows) == (0, 0)
+    (tmp_path / "x.bin").write_bytes(begun[:16_384].ljust(16_384, b"\0") + bytes(40) + b"a record")
+    with pytest.raises(RunFolderError, match="cannot read record file"):
+        read_acks(tmp_path / "x.bin")
 
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 import zipfile
 from pathlib import Path
@@ -179,6 +181,23 @@ def test_a_broken_class_is_named_and_outcomes_are_remembered(home: Path, tmp_pat
     assert "1 of 2 classes are known from " in carried.stderr
     assert carried.returncode == 0 and carried.stdout.splitlines()[-1].startswith("2 classes: ")
     assert [r.name for r in Table.read(tmp_path / "more" / "upstream.json").classes] == [KERBEROS, KERBEROS_RULE]
+
+
+def test_the_name_of_the_machine_is_known_to_the_tests(tmp_path: Path) -> None:
+    (tmp_path / "Name.java").write_text(
+        "class Name { public static void main(String[] a) throws Exception {"
+        " System.out.println(java.net.InetAddress.getLocalHost()); } }"
+    )
+    code = "import socket, subprocess, sys; from pathlib import Path; from harness.upstream_tests.junit import _names;"
+    code += "socket.sethostname('unknown-to-everybody'); options = _names(Path(sys.argv[1], 'hosts'));"
+    code += "subprocess.run(['java', *options, sys.argv[1] + '/Name.java'], check=True)"
+    apart = ["unshare", "--user", "--map-root-user", "--uts"]
+    if subprocess.run([*apart, "hostname", "x"], capture_output=True, check=False).returncode:
+        pytest.skip("a host name of its own needs user namespaces, which this machine refuses")
+    done = subprocess.run(
+        [*apart, sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.strip() == "unknown-to-everybody/127.0.0.1", done.stderr
 
 
 def test_only_what_was_well_on_the_same_jars_is_carried_on(tmp_path: Path) -> None:
