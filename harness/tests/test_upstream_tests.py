@@ -184,18 +184,15 @@ def test_a_broken_class_is_named_and_outcomes_are_remembered(home: Path, tmp_pat
 
 
 def test_the_name_of_the_machine_is_known_to_the_tests(tmp_path: Path) -> None:
-    (tmp_path / "Name.java").write_text(
-        "class Name { public static void main(String[] a) throws Exception {"
-        " System.out.println(java.net.InetAddress.getLocalHost()); } }"
-    )
+    source = Path(__file__).with_name("MachineName.java")
     code = "import socket, subprocess, sys; from pathlib import Path; from harness.upstream_tests.junit import _names;"
     code += "socket.sethostname('unknown-to-everybody'); options = _names(Path(sys.argv[1], 'hosts'));"
-    code += "subprocess.run(['java', *options, sys.argv[1] + '/Name.java'], check=True)"
+    code += "subprocess.run(['java', *options, sys.argv[2]], check=True)"
     apart = ["unshare", "--user", "--map-root-user", "--uts"]
     if subprocess.run([*apart, "hostname", "x"], capture_output=True, check=False).returncode:
         pytest.skip("a host name of its own needs user namespaces, which this machine refuses")
     done = subprocess.run(
-        [*apart, sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False
+        [*apart, sys.executable, "-c", code, str(tmp_path), str(source)], capture_output=True, text=True, check=False
     )
     assert done.stdout.strip() == "unknown-to-everybody/127.0.0.1", done.stderr
 

@@ -26,8 +26,14 @@ TOPICS = {"replicas": {"min_insync_replicas": 2}, "racks": {"min_insync_racks": 
 SURE, STRICKEN = 0, 1
 
 RATE = 50.0
-# Batches of four records or so: producers choose partitions all the time.
-UNKEYED: dict[str, Any] = {"spread": "sticky", "rate": RATE, "duration": 300, "properties": {"batch.size": "1000"}}
+# Batches of four records or so: producers choose partitions all the time, and by readiness alone. Requests may all be
+# waiting when the replica leaves; then nothing is refused, and a producer learns of it when one times out.
+PROPERTIES = {
+    "batch.size": "1000",
+    "partitioner.adaptive.partitioning.enable": "false",
+    "request.timeout.ms": "5000",
+}
+UNKEYED: dict[str, Any] = {"spread": "sticky", "rate": RATE, "duration": 300, "properties": PROPERTIES}
 QUIET = 80  # records in a row for one partition: nobody does that by chance
 IN_FLIGHT = 25
 BACK_S = 10.0  # 2 s are promised; the machine may be busy
