@@ -67,16 +67,22 @@ class Observer:
             client_id="observer",
             group_id=None,
             enable_auto_commit=False,
-            auto_offset_reset="earliest",
+            # A broker that led until it was paused may answer that the position is out of range, or that the log was
+            # truncated: the position is right as soon as that broker knows its successor.
+            auto_offset_reset="none",
             request_timeout_ms=5000,
             metadata_max_age_ms=3000,
         )
         try:
             consumer.assign([TopicPartition(self._topic, p) for p in self._partitions])
+            for partition in consumer.assignment():
+                consumer.seek(partition, 0)
             while not self._ended.is_set():
                 try:
                     found = consumer.poll(timeout_ms=200)
-                except KafkaError:  # a broker went away; the client continues with the others
+                except (
+                    KafkaError
+                ):  # a broker went away, or is not the leader any more; the client continues with the others
                     self._ended.wait(0.2)
                     continue
                 for messages in found.values():
