@@ -80,9 +80,7 @@ class Observer:
             while not self._ended.is_set():
                 try:
                     found = consumer.poll(timeout_ms=200)
-                except (
-                    KafkaError
-                ):  # a broker went away, or is not the leader any more; the client continues with the others
+                except KafkaError:  # a broker went away or does not lead any more; the client continues with the others
                     self._ended.wait(0.2)
                     continue
                 for messages in found.values():

@@ -13,12 +13,11 @@ from pathlib import Path
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from harness.cluster.class_archive import archive_for
-from harness.cluster.jvm_options import JvmOptions
 from harness.common.paths import claim_block, release_block
 from harness.common.wait import wait_for
-from harness.distribution.locate import Distribution
+from harness.distribution.locate import find
 from harness.load.resident import ResidentClient
+from harness.tests.kafka_tools import tool_environment
 
 ROOT = Path(__file__).parents[2]
 LIBS = ROOT / "build/dist/stock-kafka_2.13-4.3.1/libs"
@@ -56,11 +55,6 @@ class Broker:
         self.process.send_signal(signal.SIGCONT)
 
 
-def tool_environment(folder: Path) -> dict[str, str]:
-    """Environment in which scripts of the stock distribution start fast."""
-    return {**os.environ, **JvmOptions("quick", archive_for(Distribution(LIBS.parent))).tool_environment(str(folder))}
-
-
 @contextmanager
 def stock_broker(folder: Path, clients: ResidentClient) -> Iterator[Broker]:
     """Formats, starts, and at the end kills one broker that is its own controller."""
@@ -73,8 +67,8 @@ def stock_broker(folder: Path, clients: ResidentClient) -> Iterator[Broker]:
         f"log.dirs={folder}/data\noffsets.topic.replication.factor=1\n"
         "transaction.state.log.replication.factor=1\ntransaction.state.log.min.isr=1\nlog.cleaner.dedupe.buffer.size=8388608\n"
     )
-    stock = Distribution(LIBS.parent)
-    env = tool_environment(folder)
+    stock = find("stock")
+    env = os.environ | tool_environment("stock", str(folder))
     format_args = ["format", "-t", _CLUSTER_ID, "-c", str(properties)]
     subprocess.run([stock.script("kafka-storage.sh"), *format_args], check=True, capture_output=True, env=env)
     with (folder / "broker.log").open("wb") as log:

@@ -7,7 +7,6 @@ import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -15,12 +14,11 @@ import pytest
 
 from harness.admin.cluster_defaults import set_default
 from harness.admin.topics import Topics
-from harness.cluster.class_archive import archive_for
-from harness.cluster.jvm_options import JvmOptions
 from harness.common.paths import project_root
 from harness.distribution.locate import find
 from harness.network.netns_support import attempt
 from harness.tests.commands import without_start
+from harness.tests.kafka_tools import tool_environment
 
 pytestmark = [pytest.mark.documents, pytest.mark.cluster, pytest.mark.timeout(1800)]
 
@@ -126,18 +124,12 @@ def brokers(environment: dict[str, str]) -> Brokers:
     return Brokers(environment)
 
 
-@cache
-def _tools() -> dict[str, str]:
-    """Kafka's own tools, quickly started."""
-    return JvmOptions("quick", archive_for(find("rackspan"))).tool_environment("")
-
-
 def _run(command: str, env: dict[str, str]) -> str:
     where = project_root()
     env = {**env, "PATH": f"{project_root() / '.venv' / 'bin'}:{env['PATH']}"}
     if command.startswith("bin/"):
         where = find("rackspan").home
-        env |= _tools() | {"LOG_DIR": f"{env['RACKSPAN_HOME']}/logs"}
+        env |= tool_environment("rackspan", f"{env['RACKSPAN_HOME']}/logs")
     done = subprocess.run(
         ["bash", "-c", command], cwd=where, env=env, capture_output=True, text=True, timeout=1500, check=False
     )

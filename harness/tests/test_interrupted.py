@@ -86,8 +86,14 @@ def test_a_terminated_session_of_tests_ends_its_clusters(tmp_path: Path) -> None
         rackspan("down", "--all", home=folder.parent.parent)
 
 
-def test_tests_of_interrupts_pass_in_the_background(tmp_path: Path) -> None:
-    test = "harness/tests/test_test_stages.py::test_an_interrupt_ends_what_runs_and_starts_nothing_more"
+@pytest.mark.parametrize(
+    "test",
+    [
+        "harness/tests/test_test_stages.py::test_an_interrupt_ends_what_runs_and_starts_nothing_more",
+        "harness/tests/test_faults.py::test_watching_on_a_terminal_shows_changes_until_q",
+    ],
+)
+def test_tests_of_interrupts_pass_in_the_background(test: str, tmp_path: Path) -> None:
     options = ["-q", "-p", "no:cacheprovider", f"--basetemp={tmp_path / 'base'}"]
     command = [sys.executable, "-m", "pytest", *options, test]
     done = subprocess.run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,7 +19,8 @@ from harness.load.command import Copy, Produce, java_command
 from harness.load.records import read_acks, read_histograms, read_reads
 from harness.load.resident import ResidentClient
 from harness.run_folder.run_folder import RunFolder, RunFolderError
-from harness.tests.load_broker import JAR, LIBS, MISSING, Broker, stock_broker, tool_environment
+from harness.tests.kafka_tools import tool_environment
+from harness.tests.load_broker import JAR, LIBS, MISSING, Broker, stock_broker
 from harness.tests.load_clients import client, column, hang, process, produce, read_back
 
 pytestmark = pytest.mark.skipif(MISSING, reason="needs build/load/rackspan-load.jar and the stock distribution")
@@ -78,7 +80,7 @@ def test_connections_share_the_records(broker: Broker, tmp_path: Path) -> None:
     tool = [str(LIBS.parent / "bin" / "kafka-run-class.sh"), "org.apache.kafka.tools.TransactionsCommand"]
     of_topic = ["describe-producers", "--topic", topic, "--partition", "0"]
     requested = [*tool, "--bootstrap-server", broker.bootstrap, *of_topic]
-    env = tool_environment(tmp_path)
+    env = os.environ | tool_environment("stock", str(tmp_path))
     reported = subprocess.run(requested, capture_output=True, text=True, check=True, env=env).stdout
     ends = sorted(int(line.split()[3]) for line in reported.splitlines()[1:])
     assert ends == [29, 29, 29], f"each of three producers numbers its own 30 records:\n{reported}"

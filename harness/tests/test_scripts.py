@@ -7,20 +7,18 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from harness.cluster.class_archive import archive_for
 from harness.cluster.cluster_view import view
-from harness.cluster.jvm_options import JvmOptions
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.errors import Exit
 from harness.common.paths import claim_block, clusters_folder, project_root, release_block
 from harness.common.wait import Pending, wait_for
 from harness.distribution.locate import find
 from harness.spec.cluster_spec import parse
+from harness.tests.kafka_tools import tool_environment
 
 pytestmark = pytest.mark.cluster
 SPEC = {"name": "scripts", "racks": "a:1,b:1", "controllers": 1}
@@ -46,13 +44,8 @@ def script(
         text=True,
         timeout=seconds,
         check=False,
-        env={**os.environ, **(quick() if fast else {}), **env},
+        env={**os.environ, **(tool_environment("rackspan") if fast else {}), **env},
     )
-
-
-@cache
-def quick() -> dict[str, str]:
-    return JvmOptions("quick", archive_for(find("rackspan"))).tool_environment("")
 
 
 def tool(cluster: KafkaCluster, name: str, *args: str, stdin: str = "") -> str:

@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from junitparser import Error, Failure, JUnitXml
@@ -117,12 +118,19 @@ class JvmRun:
 def _names(file: Path) -> list[str]:
     """Options of a JVM that make this machine's name known where nobody else does: hundreds of tests look it up."""
     name = socket.gethostname()
+    if _resolves(name):
+        return []
+    file.write_text(f"127.0.0.1 localhost {name}\n", encoding="utf-8")
+    return [f"-Djdk.net.hosts.file={file}"]
+
+
+@cache  # an unknown name may take seconds, and there are many JVMs
+def _resolves(name: str) -> bool:
     try:
         socket.gethostbyname(name)
     except OSError:
-        file.write_text(f"127.0.0.1 localhost {name}\n", encoding="utf-8")
-        return [f"-Djdk.net.hosts.file={file}"]
-    return []
+        return False
+    return True
 
 
 def parse(report: Path, classes: Sequence[str]) -> dict[str, ClassResult]:
