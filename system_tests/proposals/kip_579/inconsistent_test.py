@@ -51,6 +51,7 @@ class Inconsistent(RackTest):
             assert len(read) == 20, f"20 records with acks=0 and 1 were sent, {len(read)} are in the log"
             assert self.read(kafka, "racks") == []
             internal_topics_work(kafka)
+            refused_transaction_ends(kafka)
             for topic in ("__consumer_offsets", "__transaction_state"):
                 assert topics.config(topic)["min.insync.replicas"].value == "3", topics.config(topic)
                 assert all(isr == {1, 2} for isr in kafka.in_sync(topic).values()), kafka.in_sync(topic)
@@ -103,6 +104,17 @@ def described(kafka: KafkaRacks) -> None:
     found = re.findall(r"Topic: (\S+)\s+Partition: 0\s.*?(?:\t(MinInSync\w+: \d+ \(effective \d+\)))?$", printed, re.M)
     wanted = {"narrow": "MinInSyncReplicas: 3 (effective 2)", "racks": "MinInSyncRacks: 3 (effective 2)", "fine": ""}
     assert dict(found) == wanted, printed
+
+
+def refused_transaction_ends(kafka: KafkaRacks) -> None:
+    """The abort marker is written though the partition refuses writes: the next transaction of the id commits."""
+    for topic in ("racks", "fine"):
+        producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0, "transactional.id": "refused"})
+        producer.init_transactions(60)
+        producer.begin_transaction()
+        producer.produce(topic, b"in a transaction")
+        producer.flush(60)
+        producer.abort_transaction(60) if topic == "racks" else producer.commit_transaction(60)
 
 
 def internal_topics_work(kafka: KafkaRacks) -> None:

@@ -226,12 +226,24 @@ final class LeaderFixture implements AutoCloseable {
     }
 
     void publish(ApiMessage... records) {
+        update(records).run();
+    }
+
+    /** Begins to publish: the cache has the new metadata, partitions have not. The result does the rest. */
+    Runnable publishing(ApiMessage... records) {
+        Runnable rest = update(records);
+        cache.setImage(image);
+        return rest;
+    }
+
+    private Runnable update(ApiMessage... records) {
         MetadataDelta delta = new MetadataDelta.Builder().setImage(image).build();
         for (ApiMessage record : records)
             delta.replay(record);
         MetadataProvenance provenance = new MetadataProvenance(++offset, 1, time.milliseconds(), true);
         image = delta.apply(provenance);
-        publisher.onMetadataUpdate(delta, image, new LogDeltaManifest.Builder().provenance(provenance)
+        MetadataImage updated = image;
+        return () -> publisher.onMetadataUpdate(delta, updated, new LogDeltaManifest.Builder().provenance(provenance)
             .leaderAndEpoch(org.apache.kafka.raft.LeaderAndEpoch.UNKNOWN).numBatches(1).elapsedNs(1).numBytes(1).build());
     }
 

@@ -1,5 +1,7 @@
 package io.rackspan.cluster;
 
+import org.apache.kafka.storage.internals.log.AppendOrigin;
+
 import io.rackspan.metadata.BrokerRacks;
 
 import org.apache.kafka.common.TopicPartition;
@@ -57,9 +59,9 @@ final class RackSpanTest {
             throw new AssertionError("racks were looked up");
         });
         Counted isr = new Counted(1);
-        blind.checkAppend(1, isr, List.of(1, 2), new MockTime());
+        blind.checkAppend(1, isr, List.of(1, 2), List.of(1, 2), AppendOrigin.CLIENT, new MockTime());
         assertFalse(blind.holdsHighWatermark(1, isr, List.of(1, 2)));
-        assertEquals(Errors.NONE, blind.checkAfterAppend(1, isr));
+        assertEquals(Errors.NONE, blind.checkAfterAppend(1, isr, List.of(1, 2), AppendOrigin.COORDINATOR));
         assertFalse(blind.isUnder(1, isr));
         assertFalse(blind.isAt(1, isr));
         assertEquals(0, isr.walks);
@@ -69,7 +71,7 @@ final class RackSpanTest {
     void countsOncePerChangeAndNotPerCall() {
         Counted isr = new Counted(1, 3);
         for (int i = 0; i < 100; i++)
-            span.checkAppend(2, isr, List.of(1, 2, 3), new MockTime());
+            span.checkAppend(2, isr, List.of(1, 2, 3), List.of(1, 2, 3), AppendOrigin.CLIENT, new MockTime());
         assertEquals(1, isr.walks);
         racks = BrokerRacks.of(Map.of(1, "a", 3, "a"));
         assertEquals(1, span.span(isr));
@@ -95,15 +97,18 @@ final class RackSpanTest {
             int have = racks.span(isr);
             int reachable = racks.span(assignment);
             String context = "seed " + seed + ", racks " + byId + ", assignment " + assignment + ", isr " + isr + ", min " + minRacks;
-            boolean refused = minRacks > 1 && have < minRacks;
-            assertEquals(refused, span.isUnder(minRacks, isr), context);
-            assertEquals(refused ? Errors.NOT_ENOUGH_RACKS_AFTER_APPEND : Errors.NONE, span.checkAfterAppend(minRacks, isr), context);
-            assertEquals(minRacks > 1 && have < Math.min(minRacks, reachable), span.holdsHighWatermark(minRacks, isr, assignment), context);
+            boolean held = minRacks > 1 && have < Math.min(minRacks, reachable);
+            assertEquals(minRacks > 1 && have < minRacks, span.isUnder(minRacks, isr), context);
+            assertEquals(held, span.holdsHighWatermark(minRacks, isr, assignment), context);
             assertEquals(minRacks > 1 && have == minRacks, span.isAt(minRacks, isr), context);
-            if (refused)
-                assertThrows(NotEnoughRacksException.class, () -> span.checkAppend(minRacks, isr, assignment, new MockTime()), context);
-            else
-                span.checkAppend(minRacks, isr, assignment, new MockTime());
+            for (AppendOrigin origin : List.of(AppendOrigin.CLIENT, AppendOrigin.COORDINATOR)) {
+                boolean refused = origin == AppendOrigin.CLIENT ? minRacks > 1 && have < minRacks : held;
+                assertEquals(refused ? Errors.NOT_ENOUGH_RACKS_AFTER_APPEND : Errors.NONE, span.checkAfterAppend(minRacks, isr, assignment, origin), context);
+                if (refused)
+                    assertThrows(NotEnoughRacksException.class, () -> span.checkAppend(minRacks, isr, assignment, assignment, origin, new MockTime()), context);
+                else
+                    span.checkAppend(minRacks, isr, assignment, assignment, origin, new MockTime());
+            }
         }
     }
 

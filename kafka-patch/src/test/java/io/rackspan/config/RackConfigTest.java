@@ -154,11 +154,23 @@ final class RackConfigTest {
         }
     }
 
+    private static ConfigurationsImage clusterDefault(String value) {
+        ConfigurationsDelta delta = new ConfigurationsDelta(ConfigurationsImage.EMPTY, SupportedConfigChecker.TRUE);
+        delta.replay(new ConfigRecord().setResourceType(ConfigResource.Type.BROKER.id()).setResourceName("").setName(NAME).setValue(value));
+        return delta.apply();
+    }
+
+    /** The controller takes it, as it takes it for a topic, so that brokers must be able to start with it. */
+    @Test
+    void blanksAroundTheClusterDefaultDoNotStopABroker() {
+        assertDoesNotThrow(() -> validator("a", "b").validate(DEFAULT, Map.of(NAME, " 2"), Map.of()));
+        assertDoesNotThrow(() -> RackConfigCheck.requireOwnRack(7, clusterDefault(" 2"), Optional.of("a")));
+        assertThrows(ConfigException.class, () -> RackConfigCheck.requireOwnRack(7, clusterDefault(" 2"), Optional.empty()));
+    }
+
     @Test
     void aStartingBrokerWithoutARackRefusesTheClusterDefault() {
-        ConfigurationsDelta delta = new ConfigurationsDelta(ConfigurationsImage.EMPTY, SupportedConfigChecker.TRUE);
-        delta.replay(new ConfigRecord().setResourceType(ConfigResource.Type.BROKER.id()).setResourceName("").setName(NAME).setValue("2"));
-        ConfigurationsImage configs = delta.apply();
+        ConfigurationsImage configs = clusterDefault("2");
         ConfigException e = assertThrows(ConfigException.class, () -> RackConfigCheck.requireOwnRack(7, configs, Optional.empty()));
         assertTrue(e.getMessage().contains("Broker 7 has no broker.rack"), e.getMessage());
         assertDoesNotThrow(() -> RackConfigCheck.requireOwnRack(7, configs, Optional.of("a")));

@@ -224,6 +224,20 @@ final class EligibleLeadersTest {
         assertEligible(3);
     }
 
+    @Test
+    void racksThatAReassignmentAddsCountWhenItEnds() {
+        minReplicas = 1;
+        partition = partition(List.of(1, 2), List.of(1, 2), List.of(), 1);
+        apply(change().setTargetReplicas(List.of(1, 2, 3)).setTargetAdding(List.of(3)));
+        isr(1);
+        assertEligible();
+        isr(1, 2);
+        isr(1, 2, 3);
+        assertEquals(List.of(), Replicas.toList(partition.addingReplicas));
+        isr(1, 2);
+        assertEligible(3);
+    }
+
     /** The rule of the base, written down anew: it must hold exactly where no racks are required. */
     @Test
     void anyChangeObeysTheRule() {

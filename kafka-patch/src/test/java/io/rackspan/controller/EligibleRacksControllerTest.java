@@ -166,4 +166,71 @@ final class EligibleRacksControllerTest {
             assertEquals(Set.of(), controller.eligible());
         }
     }
+
+    /** What the leader lets readers see during the copy is in the old replicas only. */
+    @Test
+    void racksThatAReassignmentAddsCountWhenItEnds() throws Exception {
+        try (ControllerFixture controller = controller(List.of(1, 2), "1", "2")) {
+            controller.reassign(1, 2, 3);
+            controller.alterIsr(1);
+            assertEquals(Set.of(), controller.eligible(), "the old replicas are in one rack, as before");
+            controller.alterIsr(1, 2);
+            controller.alterIsr(1, 2, 3);
+            controller.alterIsr(1, 2);
+            assertEquals(Set.of(3), controller.eligible(), "it ended");
+        }
+    }
+
+    @Test
+    void racksOfReplicasBeingRemovedCountUntilItEnds() throws Exception {
+        try (ControllerFixture controller = controller(List.of(1, 3), "1", "2")) {
+            controller.reassign(1, 2);
+            controller.alterIsr(1);
+            assertEquals(Set.of(3), controller.eligible());
+        }
+    }
+
+    /** A value that was taken must not stop each later change of the topic's partitions. */
+    @Test
+    void blanksAroundAMinimumDoNotMatter() throws Exception {
+        for (ConfigResource changed : List.of(TOPIC, CLUSTER))
+            try (ControllerFixture controller = controller(Map.of())) {
+                controller.createTopic(List.of(1, 3, 2, 4), Map.of());
+                controller.alter(changed, "min.insync.replicas", " 2");
+                controller.alter(changed, RACKS, "2 ");
+                controller.alterIsr(1, 2);
+                assertEquals(Set.of(3, 4), controller.eligible());
+            }
+    }
+
+    /** Stock 4.3.1 fails here: the broker could never register again. */
+    @Test
+    void aBrokerRegistersAfterATopicWhoseEligibleReplicasWereClearedIsDeleted() throws Exception {
+        for (ConfigResource changed : List.of(TOPIC, CLUSTER))
+            try (ControllerFixture controller = controller(List.of(1, 3, 2, 4), "3", "1")) {
+                controller.alterIsr(1, 2);
+                assertEquals(Set.of(3, 4), controller.eligible());
+                controller.alter(changed, "min.insync.replicas", "2");
+                assertEquals(Set.of(), controller.eligible());
+                controller.deleteTopic();
+                controller.start(3, "b", false);
+                controller.heartbeat(3, false);
+            }
+    }
+
+    @Test
+    void clearedReplicasThatBecomeEligibleAgainAreCountedOnce() throws Exception {
+        try (ControllerFixture controller = controller(List.of(1, 3, 2, 4), "3", "1")) {
+            controller.alterIsr(1, 2);
+            controller.alter(TOPIC, "min.insync.replicas", "4");
+            controller.alterIsr(1, 2, 3);
+            controller.alterIsr(1, 2);
+            assertEquals(Set.of(3), controller.eligible());
+            controller.start(3, "b", false);
+            assertEquals(Set.of(), controller.eligible());
+            controller.deleteTopic();
+            controller.start(3, "b", false);
+            controller.heartbeat(3, false);
+        }
+    }
 }

@@ -17,6 +17,7 @@ import java.util.Set;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
 final class BrokerRacksTest {
@@ -99,6 +100,31 @@ final class BrokerRacksTest {
         return delta.apply();
     }
 
+    /** Until partitions know which brokers left their ISR, neither the racks before nor those after may be relied on. */
+    @Test
+    void whileRacksChangeTheSpanIsTheSmallerOne() {
+        ClusterImage cluster = with(with(with(ClusterImage.EMPTY, 1, "a"), 2, "a"), 3, "b");
+        BrokerRacks apart = BrokerRacks.EMPTY.updated(cluster).updated(with(cluster, 2, "b"));
+        assertEquals(1, apart.span(List.of(1, 2)));
+        assertEquals(2, apart.possibleSpan(List.of(1, 2)));
+        assertEquals(1, apart.span(List.of(2, 3)), "and the other way round");
+        assertEquals(2, apart.possibleSpan(List.of(2, 3)));
+        assertNull(apart.settledRackOf(2));
+        assertEquals("b", apart.rackOf(2), "the news are for those who look at the brokers");
+        assertEquals("b", apart.settledRackOf(3));
+        BrokerRacks settled = apart.settled();
+        assertEquals(2, settled.span(List.of(1, 2)));
+        assertEquals(1, settled.possibleSpan(List.of(2, 3)));
+        assertEquals("b", settled.settledRackOf(2));
+        ClusterDelta gone = new ClusterDelta(cluster);
+        gone.replay(new UnregisterBrokerRecord().setBrokerId(3));
+        BrokerRacks unregistered = BrokerRacks.EMPTY.updated(cluster).updated(gone.apply());
+        assertEquals(1, unregistered.span(List.of(1, 3)));
+        assertEquals(2, unregistered.possibleSpan(List.of(1, 3)));
+        assertNull(unregistered.settledRackOf(3));
+        assertEquals(1, unregistered.settled().possibleSpan(List.of(1, 3)));
+    }
+
     @Test
     void racksAreReplacedOnlyWhenARackChanges() {
         ClusterImage cluster = with(with(ClusterImage.EMPTY, 1, "a"), 2, null);
@@ -108,8 +134,14 @@ final class BrokerRacksTest {
         BrokerRacks moved = racks.updated(with(cluster, 2, "a"));
         assertNotSame(racks, moved);
         assertEquals(1, moved.span(List.of(1, 2)));
+        BrokerRacks settled = moved.settled();
+        assertNotSame(moved, settled);
+        assertSame(settled, settled.settled());
+        assertEquals(1, settled.possibleSpan(List.of(1, 2)));
         ClusterDelta gone = new ClusterDelta(cluster);
         gone.replay(new UnregisterBrokerRecord().setBrokerId(2));
+        BrokerRacks joined = racks.updated(with(cluster, 3, "c"));
+        assertSame(joined, joined.settled(), "nobody counted before");
         assertEquals(1, racks.updated(gone.apply()).span(List.of(1, 2)));
     }
 }

@@ -17,9 +17,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 import static io.rackspan.producer.ClusterView.ONE;
 import static io.rackspan.producer.ClusterView.THREE;
@@ -94,32 +96,48 @@ final class ReadinessRefreshTest {
         assertEquals(TWO_REPLICAS, partition.withoutLeaderEpoch().minInSync);
     }
 
+    /** Producers that lost the same rack at the same time must not request metadata together, nor for ever each second. */
     @ParameterizedTest
     @ValueSource(ints = {1000, 10_000})
-    void requestsMetadataEverySecondWhileAPartitionIsNotReady(int retryBackoffMaxMs) {
+    void pausesGrowWhileAPartitionIsNotReady(int retryBackoffMaxMs) {
         ProducerMetadata metadata = metadata(true, retryBackoffMaxMs);
         update(metadata, ClusterView.response(TWO_REPLICAS, ALL, ALL));
         assertEquals(MAX_AGE_MS, next(metadata));
-        for (int i = 0; i < 10; i++) {
-            update(metadata, ClusterView.response(TWO_REPLICAS, ALL, List.of(1)));
-            assertFalse(metadata.updateRequested());
-            assertEquals(ReadyPartitions.REFRESH_MS, next(metadata), "however often the answer was the same");
-            time.sleep(ReadyPartitions.REFRESH_MS - 1);
-            assertEquals(1, next(metadata));
-            time.sleep(1);
-            assertEquals(0, next(metadata));
-            assertTrue(metadata.updateRequested());
-            assertFalse(metadata.newMetadataRequestAndVersion(time.milliseconds()).isPartialUpdate);
+        for (int outage = 0; outage < 2; outage++) {
+            for (long pause : new long[] {1000, 2000, 4000, 8000, 16_000, 16_000, 16_000}) {
+                update(metadata, ClusterView.response(TWO_REPLICAS, ALL, List.of(1)));
+                assertFalse(metadata.updateRequested());
+                long next = next(metadata);
+                assertTrue(next >= 0.8 * pause && next <= 1.2 * pause, next + " ms where about " + pause + " are due");
+                assertEquals(next, next(metadata), "the pause is drawn once");
+                time.sleep(next - 1);
+                assertEquals(1, next(metadata));
+                time.sleep(1);
+                assertEquals(0, next(metadata));
+                assertTrue(metadata.updateRequested());
+                assertFalse(metadata.newMetadataRequestAndVersion(time.milliseconds()).isPartialUpdate);
+            }
+            update(metadata, ClusterView.response(TWO_REPLICAS, ALL, List.of(1, 3)));
+            assertEquals(MAX_AGE_MS, next(metadata), "all are ready again");
         }
-        update(metadata, ClusterView.response(TWO_REPLICAS, ALL, List.of(1, 3)));
-        assertEquals(MAX_AGE_MS, next(metadata), "all are ready again");
+    }
+
+    @Test
+    void pausesDifferBetweenProducers() {
+        Set<Long> pauses = new HashSet<>();
+        for (int i = 0; i < 50; i++) {
+            ProducerMetadata one = metadata(true, 1000);
+            update(one, ClusterView.response(TWO_REPLICAS, ALL, List.of(1)));
+            pauses.add(next(one));
+        }
+        assertTrue(pauses.size() > 10, "pauses of 50 producers: " + pauses);
     }
 
     @Test
     void refusalsDoNotCauseMoreMetadataRequests() {
         for (int i = 0; i < 10; i++) {
             update(metadata, ClusterView.response(TWO_REPLICAS, ALL, List.of(1)));
-            time.sleep(ReadyPartitions.REFRESH_MS);
+            time.sleep(next(metadata));
             next(metadata);
         }
         update(metadata, ClusterView.response(TWO_REPLICAS, ALL, List.of(1)));
@@ -130,7 +148,7 @@ final class ReadinessRefreshTest {
     @Test
     void aFailedRequestBacksOff() {
         update(metadata, ClusterView.response(TWO_REPLICAS, ALL, List.of(1)));
-        time.sleep(ReadyPartitions.REFRESH_MS);
+        time.sleep(next(metadata));
         assertEquals(0, next(metadata));
         metadata.failedUpdate(time.milliseconds());
         assertTrue(next(metadata) > 0, "it would request metadata without a pause");
@@ -145,6 +163,20 @@ final class ReadinessRefreshTest {
         assertEquals(MAX_AGE_MS, next(metadata), "the replicas are assigned to two racks only");
         update(metadata, ClusterView.response(TWO_REPLICAS, ALL, List.of()));
         assertEquals(MAX_AGE_MS, next(metadata), "a partition without a leader is handled elsewhere");
+    }
+
+    @Test
+    void aRefusalForTooFewRacksIsKnownWhereMetadataSaysSo() {
+        TopicPartition partition = new TopicPartition(TOPIC, 0);
+        update(metadata, ClusterView.response(TWO_RACKS, List.of(1, 2)));
+        assertTrue(ReadyPartitions.isKnown(Errors.NOT_ENOUGH_RACKS, metadata, partition));
+        assertTrue(ReadyPartitions.isKnown(Errors.NOT_ENOUGH_RACKS_AFTER_APPEND, metadata, partition));
+        assertFalse(ReadyPartitions.isKnown(Errors.NOT_LEADER_OR_FOLLOWER, metadata, partition));
+        assertFalse(ReadyPartitions.isKnown(Errors.NOT_ENOUGH_RACKS, metadata, new TopicPartition("other", 0)));
+        update(metadata, ClusterView.response(TWO_RACKS, ALL));
+        assertFalse(ReadyPartitions.isKnown(Errors.NOT_ENOUGH_RACKS, metadata, partition), "it is news");
+        update(metadata, ClusterView.response(MinInSync.UNKNOWN, ALL));
+        assertFalse(ReadyPartitions.isKnown(Errors.NOT_ENOUGH_RACKS, metadata, partition));
     }
 
     @Test

@@ -17,9 +17,6 @@ import java.util.stream.Collectors;
  */
 public final class ReadyPartitions {
 
-    /** Interval of metadata requests while a partition is not ready, in milliseconds: it is used again at most about a second later. */
-    public static final long REFRESH_MS = 1_000;
-
     private ReadyPartitions() {
     }
 
@@ -67,6 +64,14 @@ public final class ReadyPartitions {
             return false;
         PartitionInfo info = metadata.fetch().partition(partition);
         return info != null && info.minInSync().isKnown() && info.isReady();
+    }
+
+    /** True if a refusal for lack of racks says no more than metadata does: a request for it, once a retry, would bring nothing. */
+    public static boolean isKnown(Errors error, Metadata metadata, TopicPartition partition) {
+        if (error != Errors.NOT_ENOUGH_RACKS && error != Errors.NOT_ENOUGH_RACKS_AFTER_APPEND)
+            return false;
+        PartitionInfo info = metadata.fetch().partition(partition);
+        return info != null && info.leader() != null && info.minInSync().isKnown() && !info.isReady();
     }
 
     /** True if a partition that has a leader is not ready, but can become so without a change of its configuration or assignment. */

@@ -16,15 +16,23 @@ import java.util.function.IntFunction;
  */
 public final class BrokerRacks {
 
-    public static final BrokerRacks EMPTY = new BrokerRacks(Map.of());
+    public static final BrokerRacks EMPTY = new BrokerRacks(Map.of(), Map.of());
 
     /** The one rack that all brokers without broker.rack share. */
     public static final String UNNAMED = "";
 
     private final Map<Integer, String> racks;
 
-    private BrokerRacks(Map<Integer, String> racks) {
+    /** The racks before a change that partitions may not have applied yet; the very racks of now if there is none. */
+    private final Map<Integer, String> before;
+
+    private BrokerRacks(Map<Integer, String> racks, Map<Integer, String> before) {
         this.racks = racks;
+        this.before = before;
+    }
+
+    private BrokerRacks(Map<Integer, String> racks) {
+        this(racks, racks);
     }
 
     /** The racks by broker id; a null rack is the unnamed one. */
@@ -34,11 +42,25 @@ public final class BrokerRacks {
         return new BrokerRacks(Map.copyOf(racks));
     }
 
-    /** These racks if the cluster has no others, else new ones. */
+    /**
+     * These racks if the cluster has no others, else new ones. A broker that changes its rack, or is unregistered, leaves the ISR by the same
+     * metadata update, which partitions apply one after the other. Until {@link #settled}, a span is therefore counted with the racks
+     * before and with those after, and the one that promises less is taken.
+     */
     public BrokerRacks updated(ClusterImage cluster) {
         Map<Integer, String> now = new HashMap<>();
         cluster.brokers().forEach((id, registration) -> now.put(id, registration.rack().orElse(UNNAMED)));
-        return now.equals(racks) ? this : new BrokerRacks(Map.copyOf(now));
+        if (now.equals(racks))
+            return this;
+        Map<Integer, String> after = Map.copyOf(now);
+        Map<Integer, String> old = new HashMap<>(now);
+        old.putAll(racks);
+        return old.equals(now) ? new BrokerRacks(after) : new BrokerRacks(after, Map.copyOf(old));
+    }
+
+    /** These racks, after every partition has applied what came with them. */
+    public BrokerRacks settled() {
+        return before == racks ? this : new BrokerRacks(racks);
     }
 
     /** The rack of a broker; null if it was never registered. */
@@ -46,9 +68,22 @@ public final class BrokerRacks {
         return racks.get(broker);
     }
 
-    /** The number of distinct racks of these brokers. A broker that was never registered is in no rack that is known. */
+    /** The rack that a broker has for sure: null also while it changes. */
+    public String settledRackOf(int broker) {
+        String rack = racks.get(broker);
+        return before == racks || rack == null || rack.equals(before.get(broker)) ? rack : null;
+    }
+
+    /** The number of distinct racks that these brokers are in for sure. A broker that was never registered is in no rack that is known. */
     public int span(Collection<Integer> brokers) {
-        return racksOf(brokers).size();
+        int span = racksOf(brokers).size();
+        return before == racks ? span : Math.min(span, racksOf(brokers, before::get).size());
+    }
+
+    /** The number of distinct racks that these brokers may be in. It differs from {@link #span} only while racks change. */
+    public int possibleSpan(Collection<Integer> brokers) {
+        int span = racksOf(brokers).size();
+        return before == racks ? span : Math.max(span, racksOf(brokers, before::get).size());
     }
 
     /** The distinct racks of these brokers, in order. */

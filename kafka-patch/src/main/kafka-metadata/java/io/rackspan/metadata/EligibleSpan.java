@@ -36,11 +36,19 @@ public final class EligibleSpan {
     }
 
     /**
-     * True if these in-sync replicas span enough racks, or all racks of the assignment where those are fewer. Leaders must count alike:
-     * it is the opposite of io.rackspan.cluster.RackSpan#holdsHighWatermark.
+     * True if these in-sync replicas span enough racks, or all racks of the {@link #original} replicas where those are fewer. Leaders must
+     * count alike: it is the opposite of io.rackspan.cluster.RackSpan#holdsHighWatermark.
      */
-    public boolean isMet(Collection<Integer> isr, Collection<Integer> assignment) {
-        return !isAsked() || span(isr) >= Math.min(minRacks, span(assignment));
+    public boolean isMet(Collection<Integer> isr, Collection<Integer> original) {
+        return !isAsked() || span(isr) >= Math.min(minRacks, span(original));
+    }
+
+    /**
+     * The replicas without those that a reassignment is adding; the argument itself if there are none. Racks of added ones count when the
+     * reassignment ends, or a repair of placement would stop readers until its copy is complete.
+     */
+    public static List<Integer> original(List<Integer> replicas, Collection<Integer> adding) {
+        return adding.isEmpty() ? replicas : replicas.stream().filter(replica -> !adding.contains(replica)).toList();
     }
 
     private int span(Collection<Integer> brokers) {

@@ -53,7 +53,7 @@ public final class RackConfigCheck {
     public static void requireOwnRack(int brokerId, ConfigurationsImage configs, Optional<String> rack) {
         String value = configs.configMapForResource(new ConfigResource(ConfigResource.Type.BROKER, "")).get(NAME);
         if (value != null)
-            requireOwnRack(brokerId, Integer.parseInt(value), rack);
+            requireOwnRack(brokerId, Integer.parseInt(value.trim()), rack);
     }
 
     /**

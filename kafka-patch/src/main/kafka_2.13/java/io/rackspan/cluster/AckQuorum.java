@@ -229,9 +229,9 @@ public final class AckQuorum {
         for (int id : isr) {
             Replica follower = id == leader ? null : followers.apply(id);
             if (id == leader)
-                quorum.add(this, number(where.rackOf(id), numbered), Long.MAX_VALUE);
+                quorum.add(this, number(where.settledRackOf(id), numbered), Long.MAX_VALUE);
             else if (follower != null && !leaves(id, state))
-                quorum.add(follower, number(where.rackOf(id), numbered), end(follower));
+                quorum.add(follower, number(where.settledRackOf(id), numbered), end(follower));
         }
         quorum.settle();
         view = new View(state, where, minReplicas, minRacks, quorum);

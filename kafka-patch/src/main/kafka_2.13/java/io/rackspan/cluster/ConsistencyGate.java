@@ -3,8 +3,6 @@ package io.rackspan.cluster;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.InconsistentReplicaConfigurationException;
-import org.apache.kafka.common.internals.Topic;
-import org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManagerConfig;
 import org.apache.kafka.storage.internals.log.LogConfig;
 
 import java.util.Collection;
@@ -24,7 +22,9 @@ public final class ConsistencyGate {
      * @throws InconsistentReplicaConfigurationException if the topic's requirements can never be met
      */
     public static void checkAppend(TopicPartition partition, LogConfig config, Collection<Integer> assignment, RackSpan rackSpan) {
-        if (config.minInSyncReplicas > assignment.size() && !config.clampsMinInSyncReplicas && !isInternal(partition.topic()))
+        if (InternalWrites.isInternal(partition.topic()))
+            return;
+        if (config.minInSyncReplicas > assignment.size() && !config.clampsMinInSyncReplicas)
             throw new InconsistentReplicaConfigurationException("Partition " + partition + " has " + assignment.size() + " replica(s) " +
                 assignment + ", but " + TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG + " is " + config.minInSyncReplicas +
                 ": no write with acks=all can ever meet that. Reassign the topic to more replicas, lower the setting, or set " +
@@ -33,10 +33,5 @@ public final class ConsistencyGate {
             throw new InconsistentReplicaConfigurationException("Partition " + partition + " has replicas " + assignment + " in " +
                 rackSpan.describe(assignment) + ", but " + TopicConfig.MIN_IN_SYNC_RACKS_CONFIG + " is " + config.minInSyncRacks +
                 ": no write with acks=all can ever meet that. Reassign the topic to more racks, or lower the setting.");
-    }
-
-    /** A cluster of one broker must work with the defaults of the topics that Kafka creates for itself. */
-    private static boolean isInternal(String topic) {
-        return Topic.isInternal(topic) || topic.equals(TopicBasedRemoteLogMetadataManagerConfig.REMOTE_LOG_METADATA_TOPIC_NAME);
     }
 }

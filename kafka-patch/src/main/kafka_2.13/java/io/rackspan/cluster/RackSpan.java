@@ -5,6 +5,7 @@ import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.NotEnoughRacksException;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.storage.internals.log.AppendOrigin;
 
 import io.rackspan.metadata.BrokerRacks;
 
@@ -60,7 +61,7 @@ public final class RackSpan {
         BrokerRacks now = racks.get();
         View view = assignmentView;
         if (view.replicas != assignment || view.racks != now) {
-            view = new View(assignment, now, now.span(assignment));
+            view = new View(assignment, now, now.possibleSpan(assignment));
             assignmentView = view;
         }
         return view.span;
@@ -77,12 +78,13 @@ public final class RackSpan {
     }
 
     /**
-     * The append gate.
+     * The append gate. Of writes that Kafka itself depends on it requires no more racks than the replicas were assigned to before a
+     * reassignment: see {@link InternalWrites}.
      *
      * @throws NotEnoughRacksException if the in-sync replicas are in too few racks
      */
-    public void checkAppend(int minRacks, Collection<Integer> isr, Collection<Integer> assignment, Time time) {
-        if (!isUnder(minRacks, isr))
+    public void checkAppend(int minRacks, Collection<Integer> isr, Collection<Integer> assignment, Collection<Integer> original, AppendOrigin origin, Time time) {
+        if (!isRefused(minRacks, isr, original, origin))
             return;
         String shortage = shortage(minRacks, isr, assignment);
         long refused = refusalLog.refused(time.milliseconds());
@@ -110,15 +112,19 @@ public final class RackSpan {
 
     /**
      * The high watermark gate. It does not wait for what the assignment can never meet: such a topic continues to serve writes
-     * with acks 0 and 1, while the append gate refuses acks=all.
+     * with acks 0 and 1, while the append gate refuses acks=all. Nor does it wait for replicas that a reassignment is adding.
      */
-    public boolean holdsHighWatermark(int minRacks, Collection<Integer> isr, Collection<Integer> assignment) {
-        return isUnder(minRacks, isr) && span(isr) < assignmentSpan(assignment);
+    public boolean holdsHighWatermark(int minRacks, Collection<Integer> isr, Collection<Integer> original) {
+        return isUnder(minRacks, isr) && span(isr) < assignmentSpan(original);
     }
 
     /** The gate after the append: the error of a waiting write, whether or not the high watermark has reached it. */
-    public Errors checkAfterAppend(int minRacks, Collection<Integer> isr) {
-        return isUnder(minRacks, isr) ? Errors.NOT_ENOUGH_RACKS_AFTER_APPEND : Errors.NONE;
+    public Errors checkAfterAppend(int minRacks, Collection<Integer> isr, Collection<Integer> original, AppendOrigin origin) {
+        return isRefused(minRacks, isr, original, origin) ? Errors.NOT_ENOUGH_RACKS_AFTER_APPEND : Errors.NONE;
+    }
+
+    private boolean isRefused(int minRacks, Collection<Integer> isr, Collection<Integer> original, AppendOrigin origin) {
+        return InternalWrites.contains(partition.topic(), origin) ? holdsHighWatermark(minRacks, isr, original) : isUnder(minRacks, isr);
     }
 
     /**

@@ -5,6 +5,7 @@ import kafka.server.KafkaRaftServer;
 import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.message.AlterPartitionReassignmentsRequestData;
 import org.apache.kafka.common.message.AlterPartitionRequestData;
 import org.apache.kafka.common.message.BrokerHeartbeatRequestData;
 import org.apache.kafka.common.message.BrokerRegistrationRequestData;
@@ -112,6 +113,10 @@ public final class ControllerFixture implements AutoCloseable {
         topic = result.topicId();
     }
 
+    public void deleteTopic() throws Exception {
+        assertEquals(Map.of(topic, ApiError.NONE), get(controller.deleteTopics(context(ApiKeys.DELETE_TOPICS), List.of(topic))));
+    }
+
     /** The leader proposes these in-sync replicas; they are accepted. */
     public void alterIsr(Integer... isr) throws Exception {
         PartitionRegistration partition = partition();
@@ -140,6 +145,15 @@ public final class ControllerFixture implements AutoCloseable {
 
     private PartitionRegistration partition() throws Exception {
         return get(controller.appendReadEvent("look", OptionalLong.empty(), () -> controller.replicationControl().getPartition(topic, 0)));
+    }
+
+    /** Begins to move the partition to these replicas. */
+    public void reassign(Integer... replicas) throws Exception {
+        AlterPartitionReassignmentsRequestData request = new AlterPartitionReassignmentsRequestData();
+        request.topics().add(new AlterPartitionReassignmentsRequestData.ReassignableTopic().setName("t").setPartitions(List.of(
+            new AlterPartitionReassignmentsRequestData.ReassignablePartition().setPartitionIndex(0).setReplicas(List.of(replicas)))));
+        assertEquals(Errors.NONE.code(), get(controller.alterPartitionReassignments(context(ApiKeys.ALTER_PARTITION_REASSIGNMENTS), request))
+            .responses().get(0).partitions().get(0).errorCode());
     }
 
     public int leader() throws Exception {
