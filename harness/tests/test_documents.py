@@ -105,8 +105,10 @@ class Brokers:
         self._bootstrap = ""
 
     @contextmanager
-    def fresh(self) -> Iterator[str]:
-        """The bootstrap address, with the topics that documents name; their settings are taken away afterwards."""
+    def fresh(self, lowered: bool) -> Iterator[str]:
+        """The bootstrap address, with the topics that documents name; their settings are taken away afterwards,
+        and a level that was `lowered` is raised again.
+        """
         if not self._bootstrap:
             up = "./rackspan up --name documents --racks a:1,b:1,c:1 --controllers 1"
             self._bootstrap = _run_quickly(up, self._env).strip()
@@ -117,6 +119,9 @@ class Brokers:
             set_default(self._bootstrap.split(","), setting, None)
             for topic in TOPICS:
                 Topics(self._bootstrap).unset(topic, setting)
+        if lowered:
+            at = f"--bootstrap-server {self._bootstrap}"
+            _run(f"bin/kafka-features.sh {at} upgrade --feature rackspan.version=1", self._env)
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +179,8 @@ def test_commands_of(document: Path, environment: dict[str, str], brokers: Broke
     apart = [c for c in wanted if re.search(r"netns|\bapart\b", c)]
     if apart and attempt().skip_reason:  # some machines cannot have networks; the tests of the backend report why
         wanted = [c for c in wanted if c not in apart]
-    with brokers.fresh() if any("HOST:9092" in c for c in wanted) else nullcontext("") as bootstrap:
+    lowered = any("--remove" in c for c in wanted)
+    with brokers.fresh(lowered) if any("HOST:9092" in c for c in wanted) else nullcontext("") as bootstrap:
         run = _run  # as a user does; once a document, as Python takes its time to start
         for command in _joined(wanted):
             run(command.replace("HOST:9092", bootstrap), environment)

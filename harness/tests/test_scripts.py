@@ -103,14 +103,16 @@ def test_settings_unknown_to_stock_are_listed_and_removed(cluster: KafkaCluster)
     tool(cluster, "kafka-configs", *default, "--add-config", "min.insync.racks=1,acks.all.scope=isr")
     found = script("kafka-stock-check", *at)
     listed = found.stdout.splitlines()  # topics of other tests come first, if there are any
-    assert (found.returncode, listed[-1]) == (1, "brokers - acks.all.scope=isr min.insync.racks=1"), found
-    assert all(line.startswith("topics ") for line in listed[:-1]), found
+    own = ["brokers - acks.all.scope=isr min.insync.racks=1", "feature rackspan.version=1"]
+    assert (found.returncode, listed[-2:]) == (1, own), found
+    assert all(line.startswith("topics ") for line in listed[:-2]), found
     assert found.stderr.startswith("stock Kafka does not know these settings. Stop clients that send ")
     assert found.stderr.endswith(", then: kafka-stock-check.sh ... --remove\n")
-    removed = script("kafka-stock-check", *at, "--remove", seconds=300)  # runs five tools
+    removed = script("kafka-stock-check", *at, "--remove", seconds=300)  # runs eight tools
     assert removed.returncode == 0, removed
     clean = script("kafka-stock-check", *at)
     assert (clean.returncode, clean.stdout) == (0, "nothing is set that stock Kafka does not know\n"), clean
+    tool(cluster, "kafka-features", "upgrade", "--feature", "rackspan.version=1")
 
 
 def test_the_stock_check_knows_every_setting_of_the_patches() -> None:

@@ -9,9 +9,11 @@ from harness.recording.log_errors import Allowed
 from system_tests.lib import acks, expect, networks
 from system_tests.lib.base import PATIENT, RackTest
 
-NODES = ("a1", "b1", "c1", "ctrl-1")  # the controller last: until then the setting is refused for everybody
+NODES = ("a1", "b1", "c1", "ctrl-1")  # the controller last: until then the setting is unknown to everybody
 RATE = 20.0  # records per second; the job copies nearly each in a transaction of its own
 CHECK = "kafka-stock-check.sh"
+FEATURES = "kafka-features.sh"
+RAISE = ("upgrade", "--feature", "rackspan.version=1")
 
 # What stock nodes log as well when nodes restart one by one.
 RESTARTS = (
@@ -44,9 +46,10 @@ class RollingUpgrade(RackTest):
                 if name == NODES[-1]:
                     refused_before_its_time(topics)
                 roll(kafka, name, "rackspan")
+            self.raise_the_level(kafka, topics)
             used = self.use(kafka, topics)
-            self.go_back_too_early(kafka, topics)
-            for name in NODES[:-1]:
+            self.go_back_too_early(kafka)
+            for name in NODES:
                 roll(kafka, name, "stock")
             job.wait_totals("the job to have kept up", lambda t: t["copied"] >= producer.last["acked"] // 2)
             sent = producer.end()
@@ -61,6 +64,19 @@ class RollingUpgrade(RackTest):
             strict = self.read(kafka, "strict")
             expect.once_each([used], strict)
             assert len(strict) == len(used), f"{len(strict)} in the log, {len(used)} acknowledged"
+
+    def raise_the_level(self, kafka: KafkaRacks, topics: Topics) -> None:
+        """All nodes are ours, and still as stock: a topic that level 1 would refuse is served, and is in its way."""
+        said = expect.refusal(lambda: topics.set("orders", MIN_RACKS, 2))
+        assert "needs rackspan.version 1, and the cluster is at level 0" in said, said
+        topics.create("clamped", [[1, 2]], min_insync_replicas=3)
+        expect.all_acknowledged(self.produce(kafka, "clamped", "clamped", 5), 5)
+        refused = kafka.try_tool(FEATURES, *RAISE)
+        named = "would refuse acks=all from then on: clamped."
+        assert refused.code == 1 and named in refused.out + refused.err, refused
+        topics.set("clamped", "min.insync.replicas.inconsistent.action", "clamp")
+        kafka.tool(FEATURES, *RAISE)
+        expect.all_acknowledged(self.produce(kafka, "still", "clamped", 5), 5)
 
     def use(self, kafka: KafkaRacks, topics: Topics) -> Acks:
         """All nodes are ours: the setting is taken, and leaders enforce it."""
@@ -78,29 +94,25 @@ class RollingUpgrade(RackTest):
         expect.all_acknowledged(used, 20)
         return used
 
-    def go_back_too_early(self, kafka: KafkaRacks, topics: Topics) -> None:
-        """The controller is stock again while topics still hold settings: nobody can take them away then."""
+    def go_back_too_early(self, kafka: KafkaRacks) -> None:
+        """At level 1 no stock node can take part; one command takes away what stock does not know, and the level."""
         early = kafka.try_tool(CHECK, seconds=120)
         assert early.code == 1, early
         assert early.out.splitlines() == [
+            "topics clamped min.insync.replicas.inconsistent.action=clamp",
             "topics orders min.insync.racks=2",
             "topics strict acks.all.scope=min.insync.replicas min.insync.racks=3",
+            "feature rackspan.version=1",
         ], early.out
         assert "stock Kafka does not know these settings" in early.err and "--remove" in early.err, early.err
+        lowering = kafka.try_tool(FEATURES, "downgrade", "--feature", "rackspan.version=0")
+        listed = "topic orders min.insync.racks=2, topic strict acks.all.scope=min.insync.replicas"
+        assert lowering.code == 1 and listed in lowering.out + lowering.err, lowering
 
-        roll(kafka, "ctrl-1", "stock")
-        stuck = kafka.try_tool(CHECK, "--remove", seconds=300)
-        assert stuck.code == 1, stuck
-        assert "a stock controller does not know what it is to take away" in stuck.err, stuck.err
-        assert "Start the active controller from this distribution again" in stuck.err, stuck.err
-        assert early.out.splitlines()[0] in stuck.out, stuck.out
-
-        roll(kafka, "ctrl-1", "rackspan")
         removed = kafka.try_tool(CHECK, "--remove", seconds=300)
         assert removed.code == 0, removed
         clean = kafka.try_tool(CHECK, seconds=120)
         assert (clean.code, clean.out) == (0, "nothing is set that stock Kafka does not know\n"), clean
-        roll(kafka, "ctrl-1", "stock")
 
 
 def refused_before_its_time(topics: Topics) -> None:

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Lists what topics and the cluster have set that stock Kafka does not know, or takes it away: the step before going back to it.
+# Lists what topics and the cluster have set that stock Kafka does not know, and the level of rackspan.version, or takes it away: the
+# step before going back to it.
 # kafka-stock-check.sh --bootstrap-server HOST:PORT [--command-config FILE] [--remove]
 # Exit codes: 0 nothing is set, 1 something is, 2 usage, else that of the tool that failed.
 set -euo pipefail
@@ -33,6 +34,8 @@ listed() {
       { split($1, pair, "="); if (pair[1] in known) set = set " " $1 }
       END { flush() }'
   done
+  "$bin/kafka-features.sh" "${connect[@]}" describe | awk '
+    $2 == "rackspan.version" { for (i = 1; i < NF; i++) if ($i == "FinalizedVersionLevel:" && $(i + 1) > 0) print "feature", $2 "=" $(i + 1) }'
 }
 
 found=$(listed)
@@ -46,6 +49,10 @@ if [ -z "$remove" ]; then
   exit 1
 fi
 while read -r type name pairs; do
+  if [ "$type" = feature ]; then
+    "$bin/kafka-features.sh" "${connect[@]}" downgrade --feature "${name%=*}=0" < /dev/null
+    continue
+  fi
   if [ "$name" = - ]; then entity=(--entity-default); else entity=(--entity-name "$name"); fi
   names=$(for pair in $pairs; do printf '%s,' "${pair%%=*}"; done)
   "$bin/kafka-configs.sh" "${connect[@]}" --alter --entity-type "$type" "${entity[@]}" --delete-config "${names%,}" < /dev/null

@@ -49,6 +49,7 @@ public class MetadataBenchmark {
     @Setup
     public void fill() {
         MetadataDelta delta = new MetadataDelta.Builder().setImage(MetadataImage.EMPTY).build();
+        replay(delta, LeaderFixture.level(1));
         for (int id = 1; id <= replicas; id++)
             replay(delta, LeaderFixture.broker(id, "rack" + id % 3, 1));
         List<Integer> ids = IntStream.rangeClosed(1, replicas).boxed().toList();
@@ -81,7 +82,7 @@ public class MetadataBenchmark {
     private static final class Ours {
 
         private static void declare(KRaftMetadataCache cache, List<MetadataResponseTopic> topics) {
-            io.rackspan.metadata.TopicMinimums.declare(cache.topicMinimums(1, 1), topics);
+            io.rackspan.metadata.TopicMinimums.declare(cache.topicMinimums(1), topics);
         }
     }
 }

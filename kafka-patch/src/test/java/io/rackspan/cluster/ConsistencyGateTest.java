@@ -217,7 +217,7 @@ final class ConsistencyGateTest {
                         List<Integer> assignment = IntStream.rangeClosed(1, replicas).boxed().toList();
                         boolean refused = false;
                         try {
-                            ConsistencyGate.checkAppend(new TopicPartition(topic, 0), config, assignment, rackSpan);
+                            ConsistencyGate.checkAppend(new TopicPartition(topic, 0), config, broker.cache.rackRules(), assignment, rackSpan);
                         } catch (InconsistentReplicaConfigurationException e) {
                             refused = true;
                         }

@@ -156,7 +156,12 @@ final class LeaderFixture implements AutoCloseable {
             new DynamicConfigPublisher(config, faultHandler, scala.collection.immutable.Map.from(CollectionConverters.asScala(handlers)), "broker"),
             mock(DynamicClientQuotaPublisher.class), mock(DynamicTopicClusterQuotaPublisher.class), mock(ScramPublisher.class),
             mock(DelegationTokenPublisher.class), mock(AclPublisher.class), faultHandler, faultHandler);
-        publish(new FeatureLevelRecord().setName(MetadataVersion.FEATURE_NAME).setFeatureLevel(MetadataVersion.latestProduction().featureLevel()));
+        publish(new FeatureLevelRecord().setName(MetadataVersion.FEATURE_NAME).setFeatureLevel(MetadataVersion.latestProduction().featureLevel()), level(1));
+    }
+
+    /** The record that sets the level of rackspan.version, which is 1 when the broker starts. */
+    static FeatureLevelRecord level(int level) {
+        return new FeatureLevelRecord().setName("rackspan.version").setFeatureLevel((short) level);
     }
 
     /** Registers brokers, unfenced, in these racks; null is no rack. Broker ids count from 1. */

@@ -54,20 +54,20 @@ final class RackConfigTest {
     }
 
     @Test
-    void aBrokerTakesTheStaticValueIntoItsLogs() {
+    void aStaticValueIsNoneThatTopicsGoBy() {
         KafkaConfig config = new KafkaConfig(node("broker", NAME, "3", "broker.rack", "a"));
         assertEquals(3, config.minInSyncRacks());
-        assertEquals(3, new LogConfig(config.extractLogConfigMap()).minInSyncRacks);
+        assertEquals(1, new LogConfig(config.extractLogConfigMap()).getInt(NAME));
         assertEquals(1, new KafkaConfig(node("broker")).minInSyncRacks());
         assertEquals(NAME, ServerTopicConfigSynonyms.serverSynonym(NAME));
     }
 
     @Test
-    void aTopicOverridesTheBroker() {
+    void aTopicHasItsOwnValue() {
         KafkaConfig config = new KafkaConfig(node("broker", NAME, "3", "broker.rack", "a"));
         Properties topic = new Properties();
         topic.put(NAME, "2");
-        assertEquals(2, LogConfig.fromProps(config.extractLogConfigMap(), topic).minInSyncRacks);
+        assertEquals(2, LogConfig.fromProps(config.extractLogConfigMap(), topic).getInt(NAME));
     }
 
     @Test

@@ -5,11 +5,14 @@ import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.InconsistentReplicaConfigurationException;
 import org.apache.kafka.storage.internals.log.LogConfig;
 
+import io.rackspan.metadata.RackRules;
+
 import java.util.Collection;
 
 /**
  * Refuses writes of clients to a partition that has fewer replicas, or racks, than its topic requires to be in sync (KIP-579). No
- * retry can help, so the error is non-retriable. Replicas that a reassignment is adding count: they may come to be in sync before it ends.
+ * retry can help, so the error is non-retriable. At level 0 of rackspan.version the base's clamp is in force, whatever is set.
+ * Replicas that a reassignment is adding count: they may come to be in sync before it ends.
  */
 public final class ConsistencyGate {
 
@@ -21,17 +24,18 @@ public final class ConsistencyGate {
      *
      * @throws InconsistentReplicaConfigurationException if the topic's requirements can never be met
      */
-    public static void checkAppend(TopicPartition partition, LogConfig config, Collection<Integer> assignment, RackSpan rackSpan) {
-        if (InternalWrites.isInternal(partition.topic()))
+    public static void checkAppend(TopicPartition partition, LogConfig config, RackRules rules, Collection<Integer> assignment, RackSpan rackSpan) {
+        if (RackRules.isOff(rules) || InternalWrites.isInternal(partition.topic()))
             return;
-        if (config.minInSyncReplicas > assignment.size() && !config.clampsMinInSyncReplicas)
+        if (config.minInSyncReplicas > assignment.size() && !"clamp".equals(config.inconsistentAction))
             throw new InconsistentReplicaConfigurationException("Partition " + partition + " has " + assignment.size() + " replica(s) " +
                 assignment + ", but " + TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG + " is " + config.minInSyncReplicas +
                 ": no write with acks=all can ever meet that. Reassign the topic to more replicas, lower the setting, or set " +
                 TopicConfig.MIN_IN_SYNC_REPLICAS_INCONSISTENT_ACTION_CONFIG + "=clamp.");
-        if (config.minInSyncRacks > 1 && rackSpan.isOutOfReach(config.minInSyncRacks, assignment))
+        int minRacks = rules.minRacks(partition.topic());
+        if (minRacks > 1 && rackSpan.isOutOfReach(minRacks, assignment))
             throw new InconsistentReplicaConfigurationException("Partition " + partition + " has replicas " + assignment + " in " +
-                rackSpan.describe(assignment) + ", but " + TopicConfig.MIN_IN_SYNC_RACKS_CONFIG + " is " + config.minInSyncRacks +
+                rackSpan.describe(assignment) + ", but " + TopicConfig.MIN_IN_SYNC_RACKS_CONFIG + " is " + minRacks +
                 ": no write with acks=all can ever meet that. Reassign the topic to more racks, or lower the setting.");
     }
 }

@@ -1,7 +1,12 @@
 package io.rackspan.cluster;
 
+import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.requests.ProduceResponse.PartitionResponse;
 import org.apache.kafka.server.metrics.KafkaMetricsGroup;
+
+import io.rackspan.common.RackspanVersion;
+import io.rackspan.metadata.RackRules;
 
 import com.yammer.metrics.core.Histogram;
 import com.yammer.metrics.core.Meter;
@@ -38,6 +43,18 @@ public final class ProduceAcks {
 
     public static boolean isValid(short acks) {
         return acks >= MIN_INSYNC_REPLICAS && acks <= 1;
+    }
+
+    /** True for acks that the level of rackspan.version does not allow yet. */
+    public static boolean isBelowLevel(short acks, RackRules rules) {
+        return acks == MIN_INSYNC_REPLICAS && RackRules.isOff(rules);
+    }
+
+    /** These answers with the reason why the level does not allow such a request. */
+    public static Map<TopicIdPartition, PartitionResponse> belowLevel(Map<TopicIdPartition, PartitionResponse> answers) {
+        answers.values().forEach(answer -> answer.errorMessage = "acks=min.insync.replicas (-2) needs " + RackspanVersion.FEATURE_NAME +
+            " 1, and the cluster is at level 0. " + RackspanVersion.howToRaise());
+        return answers;
     }
 
     /** True for the error of a write that has become impossible to acknowledge, which is in the log nevertheless. */

@@ -3,21 +3,28 @@ package org.apache.kafka.controller;
 import kafka.server.KafkaRaftServer;
 
 import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
+import org.apache.kafka.clients.admin.FeatureUpdate;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.message.AlterPartitionReassignmentsRequestData;
 import org.apache.kafka.common.message.AlterPartitionRequestData;
 import org.apache.kafka.common.message.BrokerHeartbeatRequestData;
 import org.apache.kafka.common.message.BrokerRegistrationRequestData;
+import org.apache.kafka.common.message.ControllerRegistrationRequestData;
 import org.apache.kafka.common.message.CreateTopicsRequestData;
 import org.apache.kafka.common.message.CreateTopicsResponseData;
+import org.apache.kafka.common.message.UpdateFeaturesRequestData;
+import org.apache.kafka.common.message.UpdateFeaturesResponseData;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.ApiError;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.metadata.Replicas;
+import org.apache.kafka.metadata.bootstrap.BootstrapMetadata;
 import org.apache.kafka.server.common.EligibleLeaderReplicasVersion;
 import org.apache.kafka.server.common.MetadataVersion;
+
+import io.rackspan.common.RackspanVersion;
 
 import java.util.AbstractMap.SimpleEntry;
 import java.util.HashMap;
@@ -39,6 +46,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 public final class ControllerFixture implements AutoCloseable {
 
     private static final long SESSION_MS = 3_600_000;
+    private static final String FEATURE = RackspanVersion.FEATURE_NAME;
 
     private final MockRaftClientTestEnv log;
     private final QuorumControllerTestEnv env;
@@ -46,10 +54,19 @@ public final class ControllerFixture implements AutoCloseable {
     private final Map<Integer, Long> epochs = new HashMap<>();
     private Uuid topic;
 
-    /** @param properties the controller's own server.properties */
+    /** A controller at level 1 of rackspan.version. */
     public ControllerFixture(Map<String, Object> properties) throws Exception {
+        this(properties, 1);
+    }
+
+    /**
+     * @param properties the controller's own server.properties
+     * @param level      the level of rackspan.version that the cluster is formatted at
+     */
+    public ControllerFixture(Map<String, Object> properties, int level) throws Exception {
         log = new MockRaftClientTestEnv.Builder(1).build();
         env = new QuorumControllerTestEnv.Builder(log).setSessionTimeoutMillis(OptionalLong.of(SESSION_MS))
+            .setBootstrapMetadata(BootstrapMetadata.fromVersions(MetadataVersion.latestTesting(), Map.of(FEATURE, (short) level), "test"))
             .setControllerBuilderInitializer(builder -> builder.setConfigSchema(KafkaRaftServer.configSchema()).setStaticConfig(properties)).build();
         controller = env.activeController();
     }
@@ -64,6 +81,22 @@ public final class ControllerFixture implements AutoCloseable {
 
     /** A broker starts, for the first time or again, and is in sync with nothing yet. */
     public void start(int broker, String rack, boolean afterCleanShutdown) throws Exception {
+        register(broker, rack, afterCleanShutdown, Map.of(EligibleLeaderReplicasVersion.FEATURE_NAME, (short) 1, FEATURE, (short) 1));
+    }
+
+    /** A stock broker starts for the first time. */
+    public void startStock(int broker, String rack) throws Exception {
+        register(broker, rack, false, Map.of(EligibleLeaderReplicasVersion.FEATURE_NAME, (short) 1));
+    }
+
+    /** A stock controller announces itself. */
+    public void startStockController(int id) throws Exception {
+        ControllerRegistrationRequestData request = new ControllerRegistrationRequestData().setControllerId(id).setIncarnationId(Uuid.randomUuid());
+        request.features().add(new ControllerRegistrationRequestData.Feature().setName(EligibleLeaderReplicasVersion.FEATURE_NAME).setMaxSupportedVersion((short) 1));
+        get(controller.registerController(context(ApiKeys.CONTROLLER_REGISTRATION), request));
+    }
+
+    private void register(int broker, String rack, boolean afterCleanShutdown, Map<String, Short> features) throws Exception {
         forgetSession(broker);
         BrokerRegistrationRequestData.ListenerCollection listeners = new BrokerRegistrationRequestData.ListenerCollection();
         listeners.add(new BrokerRegistrationRequestData.Listener().setName("PLAINTEXT").setHost("localhost").setPort(9092 + broker));
@@ -71,7 +104,7 @@ public final class ControllerFixture implements AutoCloseable {
             .setBrokerId(broker).setRack(rack).setClusterId(controller.clusterId()).setIncarnationId(Uuid.randomUuid()).setListeners(listeners)
             .setPreviousBrokerEpoch(afterCleanShutdown ? epochs.get(broker) : -1).setLogDirs(List.of(new Uuid(7, broker)))
             .setFeatures(QuorumControllerIntegrationTestUtils.brokerFeaturesPlusFeatureVersions(MetadataVersion.MINIMUM_VERSION,
-                MetadataVersion.latestTesting(), Map.of(EligibleLeaderReplicasVersion.FEATURE_NAME, (short) 1))))).epoch());
+                MetadataVersion.latestTesting(), features)))).epoch());
     }
 
     /** As if the session had timed out long ago: a second incarnation is refused before. */
@@ -135,6 +168,31 @@ public final class ControllerFixture implements AutoCloseable {
         Map<ConfigResource, ApiError> answer = get(controller.incrementalAlterConfigs(context(ApiKeys.INCREMENTAL_ALTER_CONFIGS),
             Map.of(resource, Map.of(name, new SimpleEntry<>(operation, value))), false, false));
         assertTrue(answer.get(resource).isSuccess(), answer.toString());
+    }
+
+    /** The text with which a value is refused. */
+    public String refusal(ConfigResource resource, String name, String value) throws Exception {
+        ApiError answer = get(controller.incrementalAlterConfigs(context(ApiKeys.INCREMENTAL_ALTER_CONFIGS),
+            Map.of(resource, Map.of(name, new SimpleEntry<>(OpType.SET, value))), false, false)).get(resource);
+        assertEquals(Errors.INVALID_CONFIG, answer.error(), answer.toString());
+        return answer.message();
+    }
+
+    /** The settings in the metadata log of a topic, a broker, or of the cluster, which has an empty broker name. */
+    public Map<String, String> configs(ConfigResource resource) throws Exception {
+        return get(controller.appendReadEvent("look", OptionalLong.empty(), () -> Map.copyOf(controller.configurationControl().getConfigs(resource))));
+    }
+
+    /** Sets the level of a feature, or only asks whether that would be allowed; returns the refusal, empty if there is none. */
+    public String update(String feature, int level, FeatureUpdate.UpgradeType type, boolean dryRun) throws Exception {
+        UpdateFeaturesRequestData request = new UpdateFeaturesRequestData().setValidateOnly(dryRun);
+        request.featureUpdates().add(new UpdateFeaturesRequestData.FeatureUpdateKey().setFeature(feature).setMaxVersionLevel((short) level).setUpgradeType(type.code()));
+        UpdateFeaturesResponseData answer = get(controller.updateFeatures(context(ApiKeys.UPDATE_FEATURES), request));
+        return answer.errorCode() == 0 ? "" : answer.errorMessage();
+    }
+
+    public int level() throws Exception {
+        return get(controller.finalizedFeatures(context(ApiKeys.API_VERSIONS))).versionOrDefault(FEATURE, (short) 0);
     }
 
     /** The older request: these values and no others. */

@@ -1,0 +1,98 @@
+package io.rackspan.metadata;
+
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.config.TopicConfig;
+import org.apache.kafka.image.ConfigurationsImage;
+import org.apache.kafka.image.FeaturesImage;
+import org.apache.kafka.image.MetadataDelta;
+import org.apache.kafka.image.MetadataImage;
+
+import io.rackspan.common.RackspanVersion;
+
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * What the metadata log says of racks: the level of rackspan.version and min.insync.racks of each topic. Leaders go by this and by no
+ * setting of their own, as the controller does: a rule that one of them knows and the other does not loses acknowledged records.
+ * Immutable, and replaced only when features or configurations change.
+ */
+public final class RackRules {
+
+    /** The rules of a cluster at level 0: none. */
+    public static final RackRules NONE = new RackRules((short) 0, null, 1, Map.of());
+
+    private static final String NAME = TopicConfig.MIN_IN_SYNC_RACKS_CONFIG;
+    private static final ConfigResource CLUSTER_DEFAULT = new ConfigResource(ConfigResource.Type.BROKER, "");
+
+    private final short level;
+    private final ConfigurationsImage configs;
+    private final int clusterDefault;
+    private final Map<String, Integer> byTopic;
+
+    private RackRules(short level, ConfigurationsImage configs, int clusterDefault, Map<String, Integer> byTopic) {
+        this.level = level;
+        this.configs = configs;
+        this.clusterDefault = clusterDefault;
+        this.byTopic = byTopic;
+    }
+
+    /** These rules if the level and the configurations are still the same, else new ones. */
+    public RackRules updated(FeaturesImage features, ConfigurationsImage newConfigs) {
+        short newLevel = RackspanVersion.levelIn(features.finalizedVersions());
+        if (newLevel == level && newConfigs == configs)
+            return this;
+        if (newLevel == 0)
+            return NONE;
+        Map<String, Integer> topics = new HashMap<>();
+        newConfigs.resourceData().forEach((resource, config) -> {
+            String value = config.data().get(NAME);
+            if (resource.type() == ConfigResource.Type.TOPIC && value != null)
+                topics.put(resource.name(), number(value));
+        });
+        return new RackRules(newLevel, newConfigs, number(newConfigs.configMapForResource(CLUSTER_DEFAULT).get(NAME)), topics);
+    }
+
+    private static int number(String value) {
+        return value == null ? 1 : Integer.parseInt(value.trim());
+    }
+
+    /** The finalized level of rackspan.version. */
+    public short level() {
+        return level;
+    }
+
+    /** The cluster default of min.insync.racks that is in force. */
+    public int minRacks() {
+        return clusterDefault;
+    }
+
+    /** The min.insync.racks of a topic that is in force; 1 at level 0. */
+    public int minRacks(String topic) {
+        return byTopic.isEmpty() ? clusterDefault : byTopic.getOrDefault(topic, clusterDefault);
+    }
+
+    /** The min.insync.racks of a topic that is in force; 1 for null, which a metadata cache that is no real one has. */
+    public static int minRacks(RackRules rules, String topic) {
+        return rules == null ? 1 : rules.minRacks(topic);
+    }
+
+    /** The same for one who knows the level and these settings of the topic and the cluster default. */
+    public static int minRacks(short level, Map<String, String> topicConfig, Map<String, String> clusterDefaults) {
+        return level == 0 ? 1 : number(topicConfig.getOrDefault(NAME, clusterDefaults.get(NAME)));
+    }
+
+    /**
+     * True if this change of the metadata lowers the level to 0. A controller that does not support a level ends when it replays it, so
+     * that nodes need a snapshot from then on, in place of the log that has it.
+     */
+    public static boolean areGivenUp(MetadataDelta delta, MetadataImage image) {
+        return delta.featuresDelta() != null && delta.featuresDelta().changes().containsKey(RackspanVersion.FEATURE_NAME) &&
+            RackspanVersion.levelIn(image.features().finalizedVersions()) == 0;
+    }
+
+    /** True if nothing is in force, also for null, which a metadata cache that is no real one has. */
+    public static boolean isOff(RackRules rules) {
+        return rules == null || rules.level == 0;
+    }
+}

@@ -1,0 +1,150 @@
+package org.apache.kafka.controller;
+
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.config.TopicConfig;
+import org.apache.kafka.common.internals.Topic;
+import org.apache.kafka.common.metadata.ClearElrRecord;
+import org.apache.kafka.common.metadata.ConfigRecord;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.requests.ApiError;
+import org.apache.kafka.metadata.VersionRange;
+import org.apache.kafka.metadata.bootstrap.BootstrapMetadata;
+import org.apache.kafka.server.common.ApiMessageAndVersion;
+import org.apache.kafka.server.common.EligibleLeaderReplicasVersion;
+
+import io.rackspan.common.RackspanVersion;
+import io.rackspan.metadata.LevelSettings;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.function.Supplier;
+
+/**
+ * A change of the level of rackspan.version: what prevents it, and what is written with it. The base checks all else, such as
+ * controllers that have not registered and features that the level depends on.
+ */
+final class RackspanLevel {
+
+    private static final Logger LOG = LoggerFactory.getLogger(RackspanLevel.class);
+    private static final String RACKS = TopicConfig.MIN_IN_SYNC_RACKS_CONFIG;
+    private static final String ACTION = "min.insync.replicas.inconsistent.action";
+    private static final int NAMED = 20;
+
+    private final FeatureControlManager features;
+    private final ConfigurationControlManager configs;
+    private final ReplicationControlManager partitions;
+
+    RackspanLevel(FeatureControlManager features, ConfigurationControlManager configs, ReplicationControlManager partitions) {
+        this.features = features;
+        this.configs = configs;
+        this.partitions = partitions;
+    }
+
+    /** The result of an update of features, which changes the level only if nothing prevents it. */
+    ControllerResult<ApiError> update(Map<String, Short> updates, boolean validateOnly, Supplier<ControllerResult<ApiError>> byTheBase) {
+        short from = features.rackspanLevel();
+        short to = updates.getOrDefault(RackspanVersion.FEATURE_NAME, from);
+        if (to > 0 && updates.getOrDefault(EligibleLeaderReplicasVersion.FEATURE_NAME, (short) 1) < 1)
+            return refused(EligibleLeaderReplicasVersion.FEATURE_NAME, 0, "It is needed by " + RackspanVersion.FEATURE_NAME + "=" + to + ": lower that to 0 first.");
+        Optional<String> unsupported = to > from ? reasonNotSupported(to) : Optional.empty();
+        if (unsupported.isPresent())
+            return refused(RackspanVersion.FEATURE_NAME, to, unsupported.get());
+        ControllerResult<ApiError> result = byTheBase.get();
+        if (to == from || result.response().isFailure())
+            return result;
+        Optional<String> reason = to > from ? reasonNotToRaise() : reasonNotToLower();
+        if (reason.isPresent())
+            return refused(RackspanVersion.FEATURE_NAME, to, reason.get());
+        if (validateOnly || to < from)
+            return result;
+        List<ApiMessageAndVersion> records = new ArrayList<>();
+        importedRacks().ifPresent(racks -> {
+            LOG.info("The cluster default of {} becomes {}, the value in this controller's server.properties.", RACKS, racks);
+            records.add(clusterDefault(racks));
+            records.add(new ApiMessageAndVersion(new ClearElrRecord(), (short) 0));
+        });
+        records.addAll(result.records());
+        return ControllerResult.atomicOf(records, result.response());
+    }
+
+    /** The metadata of a new cluster; at level 1 with this controller's static min.insync.racks as cluster default. */
+    static BootstrapMetadata withStaticRacks(BootstrapMetadata bootstrap, ConfigurationControlManager configs) {
+        String racks = configs.staticValue(RACKS);
+        if (bootstrap.featureLevel(RackspanVersion.FEATURE_NAME) == 0 || !LevelSettings.needsLevel(RACKS, racks))
+            return bootstrap;
+        List<ApiMessageAndVersion> records = new ArrayList<>(bootstrap.records());
+        records.add(clusterDefault(racks));
+        return BootstrapMetadata.fromRecords(records, bootstrap.source());
+    }
+
+    private static ApiMessageAndVersion clusterDefault(String racks) {
+        return new ApiMessageAndVersion(new ConfigRecord().setResourceType(ConfigResource.Type.BROKER.id()).setResourceName("")
+            .setName(RACKS).setValue(racks), (short) 0);
+    }
+
+    /** The static value that counts once; none if the cluster has a default already. */
+    private Optional<String> importedRacks() {
+        String racks = configs.staticValue(RACKS);
+        return configs.clusterConfig().containsKey(RACKS) || !LevelSettings.needsLevel(RACKS, racks) ? Optional.empty() : Optional.of(racks);
+    }
+
+    /** The base names only the first of the registered nodes that do not support a level. */
+    private Optional<String> reasonNotSupported(short level) {
+        if (!features.metadataVersionOrThrow().isControllerRegistrationSupported())
+            return Optional.empty();
+        List<String> nodes = new ArrayList<>();
+        features.clusterSupport().brokerSupported().forEachRemaining(node -> addUnlessSupported(nodes, "broker " + node.getKey(), node.getValue(), level));
+        features.clusterSupport().controllerSupported().forEachRemaining(node -> addUnlessSupported(nodes, "controller " + node.getKey(), node.getValue(), level));
+        return nodes.isEmpty() ? Optional.empty() : Optional.of("These nodes do not support it: " + named(nodes) +
+            ". Start them from a distribution that does, or unregister those that are gone.");
+    }
+
+    private static void addUnlessSupported(List<String> nodes, String node, Map<String, VersionRange> supported, short level) {
+        if (!supported.getOrDefault(RackspanVersion.FEATURE_NAME, QuorumFeatures.DISABLED).contains(level))
+            nodes.add(node);
+    }
+
+    private Optional<String> reasonNotToRaise() {
+        Optional<ApiError> racks = importedRacks().map(value -> configs.validateClusterDefault(RACKS, value)).filter(ApiError::isFailure);
+        if (racks.isPresent())
+            return Optional.of("This controller's server.properties have " + RACKS + ", which would become the cluster default. " + racks.get().message());
+        SortedSet<String> inconsistent = new TreeSet<>();
+        partitions.forEachPartition((topic, partition) -> {
+            if (!Topic.isInternal(topic) && configs.getTopicConfig(topic, ACTION).value() == null &&
+                partition.replicas.length < Integer.parseInt(configs.getTopicConfig(topic, TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG).value().trim()))
+                inconsistent.add(topic);
+        });
+        return inconsistent.isEmpty() ? Optional.empty() : Optional.of("Topics with fewer replicas than " + TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG +
+            " would refuse acks=all from then on: " + named(inconsistent) + ". Lower the setting or add replicas, set " + ACTION +
+            "=clamp on them, or set it to reject if that is wanted.");
+    }
+
+    private Optional<String> reasonNotToLower() {
+        SortedSet<String> used = new TreeSet<>();
+        configs.allConfigs().forEach((resource, settings) -> settings.forEach((name, value) -> {
+            if (LevelSettings.needsLevel(name, value))
+                used.add(LevelSettings.words(resource) + " " + name + "=" + value);
+        }));
+        return used.isEmpty() ? Optional.empty() : Optional.of("Settings of the present level are in use: " + named(used) +
+            ". Remove them with kafka-stock-check.sh --bootstrap-server HOST:PORT --remove.");
+    }
+
+    private static String named(Collection<String> names) {
+        String first = String.join(", ", names.stream().limit(NAMED).toList());
+        return names.size() > NAMED ? first + " and " + (names.size() - NAMED) + " more" : first;
+    }
+
+    private static ControllerResult<ApiError> refused(String feature, int level, String reason) {
+        String text = "Invalid update version " + level + " for feature " + feature + ". " + reason;
+        LOG.warn(text);
+        return ControllerResult.of(List.of(), new ApiError(Errors.INVALID_UPDATE_VERSION, text));
+    }
+}
