@@ -27,8 +27,8 @@ class SlowRack(RackTest):
             far = self.produce(kafka, "far", "three", 20, acks=acks.QUORUM, **slow)
             for sent, records in ((near, 60), (entire, 20), (far, 20)):
                 expect.all_acknowledged(sent, records)
-            median = acks.median_ms(near.ok[20:])  # the first ones wait for connections
-            assert median < FAR_MS, f"median of {median:.0f} ms, though two racks are near"
+            # A busy machine makes answers late, and never early: the fastest shows what is not waited for.
+            assert fastest_ms(near) < FAR_MS, f"{fastest_ms(near):.0f} ms at least, though two racks are near"
             for name, sent in (("acks=all", entire), ("three racks", far)):
                 assert fastest_ms(sent) >= 0.9 * FAR_MS, f"{name}: answered in {fastest_ms(sent):.0f} ms"
             expect.once_each([near, entire], self.read(kafka, "two"))

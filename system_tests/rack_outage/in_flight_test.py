@@ -38,7 +38,7 @@ class InFlight(RackTest):
             appended = sent.where(lambda r: r["result"] == expect.AFTER_APPEND)
             latest = max(appended.rows, key=lambda r: int(r["done_ns"]))
             late = (latest["done_ns"] - shrunk) / 1e9
-            assert late < 2, f"the last answer came {late:.1f} s after the ISR was observed to shrink"
+            assert late < expect.PROMPT_S, f"the last answer came {late:.1f} s after the ISR was observed to shrink"
             expect.all_acknowledged(again, len(again))
 
             read = self.read(kafka, "plain")
