@@ -154,6 +154,15 @@ final class ConsistencyGateTest {
     }
 
     @Test
+    void aRelabelledBrokerMakesItRetriable() {
+        broker.publish(LeaderFixture.broker(2, "b", 1));
+        broker.lead(PAIR, Map.of("min.insync.racks", "2"));
+        assertFalse(broker.produce(-1).isDone());
+        broker.publish(LeaderFixture.broker(2, "a", 2));
+        assertEquals(Errors.NOT_ENOUGH_RACKS, refused(-1).error, "a label may be wrong, and be corrected");
+    }
+
+    @Test
     void aRackThatIsNotKnownMayTurnOutToBeAnother() {
         broker.publish(LeaderFixture.broker(2, null, 1));
         broker.lead(PAIR, Map.of("min.insync.racks", "3"));

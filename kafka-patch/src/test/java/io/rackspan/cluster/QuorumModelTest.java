@@ -41,6 +41,7 @@ final class QuorumModelTest {
     private final List<String> history = new ArrayList<>();
     private int minReplicas = 2;
     private int minRacks = 1;
+    private boolean relabelled;
     private Partition partition;
 
     @ParameterizedTest
@@ -67,7 +68,8 @@ final class QuorumModelTest {
         switch (random.nextInt(15)) {
             case 0, 1, 2 -> {
                 history.add("produce");
-                Errors refusal = span(REPLICAS) < minRacks ? Errors.INCONSISTENT_REPLICA_CONFIGURATION : refusal("");
+                boolean isFinal = span(REPLICAS) < minRacks && (!relabelled || REPLICAS.size() < minRacks);
+                Errors refusal = isFinal ? Errors.INCONSISTENT_REPLICA_CONFIGURATION : refusal("");
                 long required = broker.logEnd() + 1;
                 CompletableFuture<PartitionResponse> answer = broker.produce(-2);
                 if (refusal == Errors.NONE)
@@ -113,7 +115,7 @@ final class QuorumModelTest {
             default -> {
                 String rack = List.of("a", "b", "c").get(random.nextInt(3));
                 history.add("broker " + follower + " to rack " + rack);
-                racks.put(follower, rack);
+                relabelled |= !rack.equals(racks.put(follower, rack));
                 broker.publish(LeaderFixture.broker(follower, rack, 1));
             }
         }

@@ -7,11 +7,15 @@ import io.rackspan.metadata.BrokerRacks;
 import io.rackspan.metadata.RackConfigCheck;
 import io.rackspan.metadata.RackSupplyWarning;
 
+import org.apache.kafka.common.DirectoryId;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.InvalidConfigurationException;
 import org.apache.kafka.common.metadata.ConfigRecord;
+import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.RegisterBrokerRecord;
+import org.apache.kafka.common.metadata.TopicRecord;
 import org.apache.kafka.common.utils.LogCaptureAppender;
 import org.apache.kafka.image.ConfigurationsDelta;
 import org.apache.kafka.image.ConfigurationsImage;
@@ -27,7 +31,9 @@ import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.logging.log4j.Level;
 import org.junit.jupiter.api.Test;
 
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
@@ -89,9 +95,21 @@ final class RackConfigTest {
     }
 
     private static KRaftMetadataCache cache(String... racks) {
+        return cache(Map.of(), racks);
+    }
+
+    /** Brokers in these racks, and topics of one partition with these replicas. */
+    private static KRaftMetadataCache cache(Map<String, List<Integer>> topics, String... racks) {
         MetadataDelta delta = new MetadataDelta.Builder().setImage(MetadataImage.EMPTY).build();
         for (int i = 0; i < racks.length; i++)
             delta.replay(new RegisterBrokerRecord().setBrokerId(i + 1).setRack(racks[i]));
+        topics.forEach((name, replicas) -> {
+            Uuid id = Uuid.randomUuid();
+            delta.replay(new TopicRecord().setName(name).setTopicId(id));
+            delta.replay(new PartitionRecord().setTopicId(id).setPartitionId(0).setReplicas(replicas).setIsr(replicas).setLeader(replicas.get(0))
+                .setDirectories(Collections.nCopies(replicas.size(), DirectoryId.UNASSIGNED)));
+        });
+        delta.replay(new ConfigRecord().setResourceType(ConfigResource.Type.TOPIC.id()).setResourceName("own").setName(NAME).setValue("1"));
         KRaftMetadataCache cache = new KRaftMetadataCache(100, () -> KRaftVersion.LATEST_PRODUCTION);
         cache.setImage(delta.apply(MetadataProvenance.EMPTY));
         return cache;
@@ -135,6 +153,22 @@ final class RackConfigTest {
     }
 
     @Test
+    void topicsThatAChangeStopsAreNamedInAWarning() {
+        KRaftMetadataCache cache = cache(Map.of("logs", List.of(1), "orders", List.of(1, 3), "pair", List.of(1, 2), "own", List.of(2),
+            "__consumer_offsets", List.of(1), "__remote_log_metadata", List.of(1)), "a", "a", "b");
+        ControllerConfigurationValidator validator = new ControllerConfigurationValidator(new KafkaConfig(node("controller")), RackConfigCheck.of(cache));
+        try (LogCaptureAppender log = LogCaptureAppender.createAndRegister(RackConfigCheck.class)) {
+            validator.validate(DEFAULT, Map.of(NAME, "2"), Map.of());
+            validator.validate(TOPIC, Map.of(NAME, "2"), Map.of());
+            validator.validate(new ConfigResource(ConfigResource.Type.TOPIC, "own"), Map.of(NAME, "2"), Map.of(NAME, "1"));
+            String more = ". Writes to them with acks=all are refused, by an error that is non-retriable: reassign them to more racks, or set " +
+                "min.insync.racks=1 on them.";
+            assertEquals(List.of("The cluster default now has min.insync.racks=2, and these topics are in fewer racks: logs, pair" + more,
+                "Topic own now has min.insync.racks=2, and these topics are in fewer racks: own" + more), log.getMessages());
+        }
+    }
+
+    @Test
     void aBrokerWarnsOnceOfADefaultThatTheClusterCannotMeet() {
         RackSupplyWarning warning = new RackSupplyWarning();
         BrokerRacks one = BrokerRacks.of(Map.of(1, "a"));
@@ -173,6 +207,9 @@ final class RackConfigTest {
         ConfigurationsImage configs = clusterDefault("2");
         ConfigException e = assertThrows(ConfigException.class, () -> RackConfigCheck.requireOwnRack(7, configs, Optional.empty()));
         assertTrue(e.getMessage().contains("Broker 7 has no broker.rack"), e.getMessage());
+        ConfigurationsDelta topic = new ConfigurationsDelta(ConfigurationsImage.EMPTY, SupportedConfigChecker.TRUE);
+        topic.replay(new ConfigRecord().setResourceType(ConfigResource.Type.TOPIC.id()).setResourceName("orders").setName(NAME).setValue("2"));
+        assertThrows(ConfigException.class, () -> RackConfigCheck.requireOwnRack(7, topic.apply(), Optional.empty()), "a topic's value counts too");
         assertDoesNotThrow(() -> RackConfigCheck.requireOwnRack(7, configs, Optional.of("a")));
         assertDoesNotThrow(() -> RackConfigCheck.requireOwnRack(7, ConfigurationsImage.EMPTY, Optional.empty()));
     }

@@ -2,6 +2,7 @@ package io.rackspan.controller;
 
 import org.apache.kafka.clients.admin.FeatureUpdate.UpgradeType;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.InvalidRegistrationException;
 import org.apache.kafka.controller.ControllerFixture;
 
 import org.junit.jupiter.api.Test;
@@ -161,6 +162,37 @@ final class RackspanLevelTest {
             assertEquals("", controller.update("eligible.leader.replicas.version", 0, UpgradeType.SAFE_DOWNGRADE, false));
             assertEquals(INVALID + "1 for feature rackspan.version. rackspan.version could not be set to 1 because it depends on eligible.leader.replicas.version level 1",
                 raise(controller));
+        }
+    }
+
+    @Test
+    void aBrokerWithoutARackCannotRegisterWhileATopicRequiresRacks() throws Exception {
+        try (ControllerFixture controller = controller(Map.of(), 1)) {
+            controller.createTopic(List.of(1, 3, 2, 4), Map.of("min.insync.replicas", "2"));
+            controller.alter(TOPIC, RACKS, "2");
+            for (String rack : new String[] {null, ""}) {
+                Exception refused = assertThrows(ExecutionException.class, () -> controller.start(5, rack, false));
+                assertEquals(InvalidRegistrationException.class, refused.getCause().getClass());
+                assertEquals("Broker 5 has no broker.rack, and racks are required by topic t. Set broker.rack on this broker, or set min.insync.racks to 1.",
+                    refused.getCause().getMessage());
+            }
+            assertThrows(ExecutionException.class, () -> controller.start(1, null, true), "nor can one join again without its rack");
+            controller.start(5, "c", false);
+            controller.alter(TOPIC, RACKS, "1");
+            controller.start(6, null, false);
+        }
+    }
+
+    @Test
+    void raisingNamesTopicsInFewerRacksThanTheStaticValueRequires() throws Exception {
+        try (ControllerFixture controller = controller(Map.of(RACKS, "2"), 0)) {
+            controller.createTopic(List.of(1, 2), Map.of());
+            assertEquals(INVALID + "1 for feature rackspan.version. This controller's server.properties have min.insync.racks=2, which would become the " +
+                "cluster default. Topics in fewer racks would refuse acks=all from then on: t. Reassign them, set min.insync.racks=1 on them or as the " +
+                "cluster default, or remove the line.", raise(controller));
+            controller.alter(TOPIC, RACKS, "1");
+            assertEquals("", raise(controller));
+            assertEquals("2", controller.configs(CLUSTER).get(RACKS));
         }
     }
 }

@@ -4,6 +4,7 @@ import org.apache.kafka.common.metadata.RegisterBrokerRecord;
 import org.apache.kafka.common.metadata.UnregisterBrokerRecord;
 import org.apache.kafka.image.ClusterDelta;
 import org.apache.kafka.image.ClusterImage;
+import org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManagerConfig;
 
 import org.junit.jupiter.api.Test;
 
@@ -143,5 +144,29 @@ final class BrokerRacksTest {
         BrokerRacks joined = racks.updated(with(cluster, 3, "c"));
         assertSame(joined, joined.settled(), "nobody counted before");
         assertEquals(1, racks.updated(gone.apply()).span(List.of(1, 2)));
+    }
+
+    @Test
+    void aBrokerIsRelabellingForSomeMinutes() {
+        ClusterImage cluster = with(with(ClusterImage.EMPTY, 1, "a"), 2, null);
+        BrokerRacks first = BrokerRacks.EMPTY.updated(cluster, 0);
+        assertEquals(false, first.isRelabelling(List.of(1, 2), 0), "racks that this node has not known before");
+        BrokerRacks named = first.updated(with(cluster, 2, "a"), 1);
+        assertEquals(false, named.isRelabelling(List.of(1, 2), 1), "a broker that had none");
+        BrokerRacks moved = named.updated(with(with(cluster, 2, "a"), 1, "b"), 10).settled();
+        long end = 10 + BrokerRacks.RELABELLING_NS;
+        assertEquals(true, moved.isRelabelling(List.of(2, 1), end - 1));
+        assertEquals(false, moved.isRelabelling(List.of(2), end - 1));
+        assertEquals(false, moved.isRelabelling(List.of(2, 1), end));
+        BrokerRacks other = moved.updated(with(with(with(cluster, 2, "a"), 1, "b"), 3, "c"), 20);
+        assertEquals(true, other.isRelabelling(List.of(1), end - 1), "another broker's news change nothing");
+    }
+
+    @Test
+    void internalTopicsAreThoseOfKafkaAndOfTieredStorage() {
+        assertEquals(TopicBasedRemoteLogMetadataManagerConfig.REMOTE_LOG_METADATA_TOPIC_NAME, InternalTopics.REMOTE_LOG_METADATA);
+        for (String topic : List.of("__consumer_offsets", "__transaction_state", "__share_group_state", "__remote_log_metadata"))
+            assertEquals(true, InternalTopics.contains(topic), topic);
+        assertEquals(false, InternalTopics.contains("orders"));
     }
 }

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
 
 /**
@@ -16,7 +17,10 @@ import java.util.function.IntFunction;
  */
 public final class BrokerRacks {
 
-    public static final BrokerRacks EMPTY = new BrokerRacks(Map.of(), Map.of());
+    public static final BrokerRacks EMPTY = of(Map.of());
+
+    /** Brokers are relabelled one by one, and a wrong label is corrected: nothing is final for as long. */
+    static final long RELABELLING_NS = TimeUnit.MINUTES.toNanos(5);
 
     /** The one rack that all brokers without broker.rack share. */
     public static final String UNNAMED = "";
@@ -26,20 +30,21 @@ public final class BrokerRacks {
     /** The racks before a change that partitions may not have applied yet; the very racks of now if there is none. */
     private final Map<Integer, String> before;
 
-    private BrokerRacks(Map<Integer, String> racks, Map<Integer, String> before) {
+    /** When brokers with a rack got another one, by System.nanoTime(). */
+    private final Map<Integer, Long> relabelled;
+
+    private BrokerRacks(Map<Integer, String> racks, Map<Integer, String> before, Map<Integer, Long> relabelled) {
         this.racks = racks;
         this.before = before;
-    }
-
-    private BrokerRacks(Map<Integer, String> racks) {
-        this(racks, racks);
+        this.relabelled = relabelled;
     }
 
     /** The racks by broker id; a null rack is the unnamed one. */
     public static BrokerRacks of(Map<Integer, String> rackByBroker) {
         Map<Integer, String> racks = new HashMap<>();
         rackByBroker.forEach((id, rack) -> racks.put(id, rack == null ? UNNAMED : rack));
-        return new BrokerRacks(Map.copyOf(racks));
+        Map<Integer, String> copy = Map.copyOf(racks);
+        return new BrokerRacks(copy, copy, Map.of());
     }
 
     /**
@@ -48,6 +53,10 @@ public final class BrokerRacks {
      * before and with those after, and the one that promises less is taken.
      */
     public BrokerRacks updated(ClusterImage cluster) {
+        return updated(cluster, System.nanoTime());
+    }
+
+    BrokerRacks updated(ClusterImage cluster, long nowNs) {
         Map<Integer, String> now = new HashMap<>();
         cluster.brokers().forEach((id, registration) -> now.put(id, registration.rack().orElse(UNNAMED)));
         if (now.equals(racks))
@@ -55,12 +64,19 @@ public final class BrokerRacks {
         Map<Integer, String> after = Map.copyOf(now);
         Map<Integer, String> old = new HashMap<>(now);
         old.putAll(racks);
-        return old.equals(now) ? new BrokerRacks(after) : new BrokerRacks(after, Map.copyOf(old));
+        if (old.equals(now))
+            return new BrokerRacks(after, after, relabelled);
+        Map<Integer, Long> times = new HashMap<>(relabelled);
+        after.forEach((id, rack) -> {
+            if (!old.get(id).equals(UNNAMED) && !old.get(id).equals(rack))
+                times.put(id, nowNs);
+        });
+        return new BrokerRacks(after, Map.copyOf(old), Map.copyOf(times));
     }
 
     /** These racks, after every partition has applied what came with them. */
     public BrokerRacks settled() {
-        return before == racks ? this : new BrokerRacks(racks);
+        return before == racks ? this : new BrokerRacks(racks, racks, relabelled);
     }
 
     /** The rack of a broker; null if it was never registered. */
@@ -72,6 +88,15 @@ public final class BrokerRacks {
     public String settledRackOf(int broker) {
         String rack = racks.get(broker);
         return before == racks || rack == null || rack.equals(before.get(broker)) ? rack : null;
+    }
+
+    /** True if one of these brokers got another rack less than {@link #RELABELLING_NS} ago. Not known of changes before this node started. */
+    public boolean isRelabelling(Collection<Integer> brokers) {
+        return isRelabelling(brokers, System.nanoTime());
+    }
+
+    boolean isRelabelling(Collection<Integer> brokers, long nowNs) {
+        return !relabelled.isEmpty() && brokers.stream().map(relabelled::get).anyMatch(time -> time != null && nowNs - time < RELABELLING_NS);
     }
 
     /** The number of distinct racks that these brokers are in for sure. A broker that was never registered is in no rack that is known. */

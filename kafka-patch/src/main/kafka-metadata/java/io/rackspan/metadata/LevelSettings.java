@@ -8,10 +8,13 @@ import org.apache.kafka.common.requests.ApiError;
 
 import io.rackspan.common.RackspanVersion;
 
+import java.util.Collection;
+
 /** The settings that only a level of rackspan.version puts in force, so that they are refused below it. */
 public final class LevelSettings {
 
     private static final String SCOPE = "acks.all.scope";
+    private static final int NAMED = 20;
 
     private LevelSettings() {
     }
@@ -38,5 +41,11 @@ public final class LevelSettings {
         if (resource.type() == ConfigResource.Type.TOPIC)
             return "topic " + resource.name();
         return resource.name().isEmpty() ? "the cluster default" : "broker " + resource.name();
+    }
+
+    /** The first of these names, and how many more there are. */
+    public static String named(Collection<String> names) {
+        String first = String.join(", ", names.stream().limit(NAMED).toList());
+        return names.size() > NAMED ? first + " and " + (names.size() - NAMED) + " more" : first;
     }
 }

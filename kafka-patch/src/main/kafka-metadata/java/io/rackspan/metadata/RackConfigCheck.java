@@ -4,6 +4,7 @@ import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.InvalidConfigurationException;
+import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.image.ConfigurationsImage;
 import org.apache.kafka.metadata.MetadataCache;
 
@@ -11,9 +12,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SortedSet;
-import java.util.function.Supplier;
+import java.util.TreeSet;
 
 /**
  * The values that min.insync.racks may be set to, given the racks of the brokers. A broker checks its own
@@ -25,17 +28,21 @@ public final class RackConfigCheck {
     private static final String NAME = TopicConfig.MIN_IN_SYNC_RACKS_CONFIG;
 
     /** Checks nothing, for callers that know no racks. */
-    public static final RackConfigCheck NONE = new RackConfigCheck(() -> null);
+    public static final RackConfigCheck NONE = new RackConfigCheck(null);
 
-    private final Supplier<BrokerRacks> racks;
+    /** Replicas are asked for, not addresses. */
+    private static final ListenerName ANY_LISTENER = new ListenerName("ANY");
+    private static final ConfigResource CLUSTER_DEFAULT = new ConfigResource(ConfigResource.Type.BROKER, "");
 
-    private RackConfigCheck(Supplier<BrokerRacks> racks) {
-        this.racks = racks;
+    private final MetadataCache cache;
+
+    private RackConfigCheck(MetadataCache cache) {
+        this.cache = cache;
     }
 
     /** A check against the newest racks of this cache. */
     public static RackConfigCheck of(MetadataCache cache) {
-        return new RackConfigCheck(cache::brokerRacks);
+        return new RackConfigCheck(cache);
     }
 
     /**
@@ -49,11 +56,11 @@ public final class RackConfigCheck {
                 "of their own. Set broker.rack on this broker, or set " + NAME + " to 1.");
     }
 
-    /** The same for the cluster default that a starting broker finds in the metadata. */
+    /** The same for the highest value of the topics and the cluster that a starting broker finds in the metadata. */
     public static void requireOwnRack(int brokerId, ConfigurationsImage configs, Optional<String> rack) {
-        String value = configs.configMapForResource(new ConfigResource(ConfigResource.Type.BROKER, "")).get(NAME);
-        if (value != null)
-            requireOwnRack(brokerId, Integer.parseInt(value.trim()), rack);
+        int highest = configs.resourceData().values().stream().map(config -> config.data().get(NAME)).filter(Objects::nonNull)
+            .mapToInt(value -> Integer.parseInt(value.trim())).max().orElse(1);
+        requireOwnRack(brokerId, highest, rack);
     }
 
     /**
@@ -66,10 +73,10 @@ public final class RackConfigCheck {
      * @throws InvalidConfigurationException if a registered broker has no rack, or the value is no number above 0
      */
     public void validate(ConfigResource resource, Map<String, String> newConfigs, Map<String, String> oldConfigs) {
-        BrokerRacks current = racks.get();
         String text = newConfigs.get(NAME);
-        if (current == null || text == null || text.equals(oldConfigs.get(NAME)))
+        if (cache == null || text == null || text.equals(oldConfigs.get(NAME)))
             return;
+        BrokerRacks current = cache.brokerRacks();
         int minRacks = parse(resource, text);
         if (minRacks <= parse(resource, oldConfigs.getOrDefault(NAME, "1")))
             return;
@@ -80,6 +87,23 @@ public final class RackConfigCheck {
         if (minRacks > current.known().size())
             LOG.warn("{} now has {}={}, but the brokers are in {} rack(s) only: [{}]. Writes with acks=all are refused until there are more.",
                 words(resource), NAME, minRacks, current.known().size(), BrokerRacks.describe(current.known()));
+        SortedSet<String> narrow = inFewerRacks(resource, minRacks, current);
+        if (!narrow.isEmpty())
+            LOG.warn("{} now has {}={}, and these topics are in fewer racks: {}. Writes to them with acks=all are refused, by an error that is " +
+                "non-retriable: reassign them to more racks, or set {}=1 on them.", words(resource), NAME, minRacks, LevelSettings.named(narrow), NAME);
+    }
+
+    /** The topics that a change concerns and that have a partition whose replicas are in fewer racks; internal ones get by with theirs. */
+    private SortedSet<String> inFewerRacks(ConfigResource resource, int minRacks, BrokerRacks current) {
+        Set<String> concerned = resource.equals(CLUSTER_DEFAULT) ? new TreeSet<>(cache.getAllTopics()) : Set.of(resource.name());
+        if (resource.equals(CLUSTER_DEFAULT))
+            concerned.removeIf(topic -> InternalTopics.contains(topic) || cache.topicConfig(topic).containsKey(NAME));
+        SortedSet<String> found = new TreeSet<>();
+        cache.getTopicMetadata(concerned, ANY_LISTENER, false, false).forEach(topic -> topic.partitions().forEach(partition -> {
+            if (current.possibleSpan(partition.replicaNodes()) < minRacks)
+                found.add(topic.name());
+        }));
+        return found;
     }
 
     private static int parse(ConfigResource resource, String text) {

@@ -1,8 +1,8 @@
 package io.rackspan.cluster;
 
-import org.apache.kafka.common.internals.Topic;
-import org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManagerConfig;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
+
+import io.rackspan.metadata.InternalTopics;
 
 /**
  * The writes that Kafka itself depends on. They wait for the full ISR, and what their partition can never meet is not required
@@ -15,7 +15,7 @@ public final class InternalWrites {
 
     /** True for the topics that Kafka creates for itself. */
     public static boolean isInternal(String topic) {
-        return Topic.isInternal(topic) || topic.equals(TopicBasedRemoteLogMetadataManagerConfig.REMOTE_LOG_METADATA_TOPIC_NAME);
+        return InternalTopics.contains(topic);
     }
 
     /** True for a write to such a topic, and for one of a coordinator or a transaction marker to any topic. */

@@ -95,13 +95,14 @@ public final class RackSpan {
 
     /**
      * True if a value above 1 requires more racks than these replicas, in sync or not, are assigned to. Not as long as a broker among
-     * them is not registered or has no rack: it may turn out to be in another one.
+     * them is not registered or has no rack: it may turn out to be in another one. Nor for some minutes after one of them was relabelled.
      */
     public boolean isOutOfReach(int minRacks, Collection<Integer> assignment) {
         if (assignmentSpan(assignment) >= minRacks)
             return false;
         BrokerRacks now = racks.get();
-        return assignment.stream().map(now::rackOf).allMatch(rack -> rack != null && !rack.equals(BrokerRacks.UNNAMED));
+        return (assignment.size() < minRacks || !now.isRelabelling(assignment)) &&
+            assignment.stream().map(now::rackOf).allMatch(rack -> rack != null && !rack.equals(BrokerRacks.UNNAMED));
     }
 
     /** The racks of these replicas in words. */

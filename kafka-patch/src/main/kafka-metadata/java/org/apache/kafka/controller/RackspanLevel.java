@@ -2,24 +2,28 @@ package org.apache.kafka.controller;
 
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.config.TopicConfig;
-import org.apache.kafka.common.internals.Topic;
+import org.apache.kafka.common.errors.InvalidRegistrationException;
+import org.apache.kafka.common.message.BrokerRegistrationRequestData;
 import org.apache.kafka.common.metadata.ClearElrRecord;
 import org.apache.kafka.common.metadata.ConfigRecord;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.ApiError;
+import org.apache.kafka.metadata.BrokerRegistration;
 import org.apache.kafka.metadata.VersionRange;
 import org.apache.kafka.metadata.bootstrap.BootstrapMetadata;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.common.EligibleLeaderReplicasVersion;
 
 import io.rackspan.common.RackspanVersion;
+import io.rackspan.metadata.BrokerRacks;
+import io.rackspan.metadata.InternalTopics;
 import io.rackspan.metadata.LevelSettings;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.util.ArrayList;
-import java.util.Collection;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -36,16 +40,17 @@ final class RackspanLevel {
     private static final Logger LOG = LoggerFactory.getLogger(RackspanLevel.class);
     private static final String RACKS = TopicConfig.MIN_IN_SYNC_RACKS_CONFIG;
     private static final String ACTION = "min.insync.replicas.inconsistent.action";
-    private static final int NAMED = 20;
 
     private final FeatureControlManager features;
     private final ConfigurationControlManager configs;
     private final ReplicationControlManager partitions;
+    private final ClusterControlManager brokers;
 
-    RackspanLevel(FeatureControlManager features, ConfigurationControlManager configs, ReplicationControlManager partitions) {
+    RackspanLevel(FeatureControlManager features, ConfigurationControlManager configs, ReplicationControlManager partitions, ClusterControlManager brokers) {
         this.features = features;
         this.configs = configs;
         this.partitions = partitions;
+        this.brokers = brokers;
     }
 
     /** The result of an update of features, which changes the level only if nothing prevents it. */
@@ -85,6 +90,28 @@ final class RackspanLevel {
         return BootstrapMetadata.fromRecords(records, bootstrap.source());
     }
 
+    /**
+     * A broker without a rack cannot join, or join again, while a topic or the cluster default requires racks: replicas there would count as
+     * in a rack of their own, and may be in any.
+     *
+     * @throws InvalidRegistrationException if it would
+     */
+    static void requireRack(BrokerRegistrationRequestData request, FeatureControlManager features, ConfigurationControlManager configs) {
+        if (features.rackspanLevel() == 0 || request.rack() != null && !request.rack().isEmpty())
+            return;
+        SortedSet<String> requiring = new TreeSet<>();
+        configs.allConfigs().forEach((resource, settings) -> {
+            if (LevelSettings.needsLevel(RACKS, settings.get(RACKS)))
+                requiring.add(LevelSettings.words(resource));
+        });
+        if (requiring.isEmpty())
+            return;
+        String text = "Broker " + request.brokerId() + " has no broker.rack, and racks are required by " + LevelSettings.named(requiring) +
+            ". Set broker.rack on this broker, or set " + RACKS + " to 1.";
+        LOG.warn("Registration refused. {}", text);
+        throw new InvalidRegistrationException(text);
+    }
+
     private static ApiMessageAndVersion clusterDefault(String racks) {
         return new ApiMessageAndVersion(new ConfigRecord().setResourceType(ConfigResource.Type.BROKER.id()).setResourceName("")
             .setName(RACKS).setValue(racks), (short) 0);
@@ -103,7 +130,7 @@ final class RackspanLevel {
         List<String> nodes = new ArrayList<>();
         features.clusterSupport().brokerSupported().forEachRemaining(node -> addUnlessSupported(nodes, "broker " + node.getKey(), node.getValue(), level));
         features.clusterSupport().controllerSupported().forEachRemaining(node -> addUnlessSupported(nodes, "controller " + node.getKey(), node.getValue(), level));
-        return nodes.isEmpty() ? Optional.empty() : Optional.of("These nodes do not support it: " + named(nodes) +
+        return nodes.isEmpty() ? Optional.empty() : Optional.of("These nodes do not support it: " + LevelSettings.named(nodes) +
             ". Start them from a distribution that does, or unregister those that are gone.");
     }
 
@@ -116,15 +143,36 @@ final class RackspanLevel {
         Optional<ApiError> racks = importedRacks().map(value -> configs.validateClusterDefault(RACKS, value)).filter(ApiError::isFailure);
         if (racks.isPresent())
             return Optional.of("This controller's server.properties have " + RACKS + ", which would become the cluster default. " + racks.get().message());
+        SortedSet<String> narrow = importedRacks().map(this::inFewerRacks).orElseGet(TreeSet::new);
+        if (!narrow.isEmpty())
+            return Optional.of("This controller's server.properties have " + RACKS + "=" + importedRacks().get() + ", which would become the cluster " +
+                "default. Topics in fewer racks would refuse acks=all from then on: " + LevelSettings.named(narrow) + ". Reassign them, set " + RACKS +
+                "=1 on them or as the cluster default, or remove the line.");
         SortedSet<String> inconsistent = new TreeSet<>();
         partitions.forEachPartition((topic, partition) -> {
-            if (!Topic.isInternal(topic) && configs.getTopicConfig(topic, ACTION).value() == null &&
+            if (!InternalTopics.contains(topic) && configs.getTopicConfig(topic, ACTION).value() == null &&
                 partition.replicas.length < Integer.parseInt(configs.getTopicConfig(topic, TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG).value().trim()))
                 inconsistent.add(topic);
         });
         return inconsistent.isEmpty() ? Optional.empty() : Optional.of("Topics with fewer replicas than " + TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG +
-            " would refuse acks=all from then on: " + named(inconsistent) + ". Lower the setting or add replicas, set " + ACTION +
+            " would refuse acks=all from then on: " + LevelSettings.named(inconsistent) + ". Lower the setting or add replicas, set " + ACTION +
             "=clamp on them, or set it to reject if that is wanted.");
+    }
+
+    /** The topics without a value of their own that have a partition whose replicas are in fewer racks. */
+    private SortedSet<String> inFewerRacks(String racks) {
+        SortedSet<String> found = new TreeSet<>();
+        partitions.forEachPartition((topic, partition) -> {
+            if (!InternalTopics.contains(topic) && !configs.currentTopicConfig(topic).containsKey(RACKS) &&
+                Arrays.stream(partition.replicas).mapToObj(this::rackOf).distinct().count() < Integer.parseInt(racks))
+                found.add(topic);
+        });
+        return found;
+    }
+
+    private String rackOf(int broker) {
+        BrokerRegistration registration = brokers.brokerRegistrations().get(broker);
+        return registration == null ? BrokerRacks.UNNAMED : registration.rack().orElse(BrokerRacks.UNNAMED);
     }
 
     private Optional<String> reasonNotToLower() {
@@ -133,13 +181,8 @@ final class RackspanLevel {
             if (LevelSettings.needsLevel(name, value))
                 used.add(LevelSettings.words(resource) + " " + name + "=" + value);
         }));
-        return used.isEmpty() ? Optional.empty() : Optional.of("Settings of the present level are in use: " + named(used) +
+        return used.isEmpty() ? Optional.empty() : Optional.of("Settings of the present level are in use: " + LevelSettings.named(used) +
             ". Remove them with kafka-stock-check.sh --bootstrap-server HOST:PORT --remove.");
-    }
-
-    private static String named(Collection<String> names) {
-        String first = String.join(", ", names.stream().limit(NAMED).toList());
-        return names.size() > NAMED ? first + " and " + (names.size() - NAMED) + " more" : first;
     }
 
     private static ControllerResult<ApiError> refused(String feature, int level, String reason) {
