@@ -19,7 +19,10 @@ CHANGE = (
     "are gone."
 )
 DEFAULT = f"cannot have min.insync.racks=2: {CHANGE}"
-EXITS = Allowed("ERROR Exiting Kafka due to fatal exception", "broker 3 is started on purpose with what it must refuse")
+EXITS = Allowed(
+    "ERROR (Exiting Kafka due to fatal exception|Encountered fatal fault: Error starting broker)",
+    "broker 3 is started on purpose with what it must refuse",
+)
 
 
 class NoRack(RackTest):

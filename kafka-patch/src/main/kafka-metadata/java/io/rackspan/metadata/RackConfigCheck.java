@@ -30,7 +30,7 @@ public final class RackConfigCheck {
     /** Checks nothing, for callers that know no racks. */
     public static final RackConfigCheck NONE = new RackConfigCheck(null);
 
-    /** Replicas are asked for, not addresses. */
+    /** Replicas are needed, not addresses. */
     private static final ListenerName ANY_LISTENER = new ListenerName("ANY");
     private static final ConfigResource CLUSTER_DEFAULT = new ConfigResource(ConfigResource.Type.BROKER, "");
 
@@ -84,9 +84,11 @@ public final class RackConfigCheck {
         if (!unnamed.isEmpty())
             throw new InvalidConfigurationException(words(resource) + " cannot have " + NAME + "=" + minRacks + ": brokers " + unnamed +
                 " have no broker.rack. Set broker.rack on every broker and restart it, or unregister brokers that are gone.");
-        if (minRacks > current.known().size())
+        if (minRacks > current.known().size()) { // which concerns every topic
             LOG.warn("{} now has {}={}, but the brokers are in {} rack(s) only: [{}]. Writes with acks=all are refused until there are more.",
                 words(resource), NAME, minRacks, current.known().size(), BrokerRacks.describe(current.known()));
+            return;
+        }
         SortedSet<String> narrow = inFewerRacks(resource, minRacks, current);
         if (!narrow.isEmpty())
             LOG.warn("{} now has {}={}, and these topics are in fewer racks: {}. Writes to them with acks=all are refused, by an error that is " +
