@@ -38,7 +38,7 @@ HEAP = {"broker": "256m", "controller": "128m"}
 PATIENT = {"broker.session.timeout.ms": 9000, "replica.lag.time.max.ms": 10000}
 
 
-SAMPLED_S = 3.0  # seconds between two samples of all metrics of the brokers
+SAMPLED_S = 10.0  # seconds between two samples of all metrics of the brokers
 
 
 _attempts = count(1)  # of the one test that a process runs
