@@ -79,7 +79,7 @@ def engine(folder: Path) -> Iterator[Engine]:
         )
     where = f"unix://{folder}/socket"
     try:
-        wait_for("the engine to answer", lambda: _answers(where, process, folder), 60, do=f"read {folder / 'log'}")
+        wait_for("the engine to answer", lambda: _answers(where, process, folder), 180, do=f"read {folder / 'log'}")
         pid = children(process.pid)[0]
         yield Engine(where, pid)
         os.kill(pid, signal.SIGTERM)  # a clean shutdown, which unmounts its file systems

@@ -43,7 +43,7 @@ class Broker:
                 self.admin.create_topics([NewTopic(name, partitions, 1, config=config or {})])[name].result(20)
             return name in self.admin.list_topics(timeout=5).topics
 
-        wait_for(f"topic {name}", made, 60)
+        wait_for(f"topic {name}", made, 180)
         return name
 
     def pause(self) -> None:
@@ -76,7 +76,7 @@ def stock_broker(folder: Path, clients: ResidentClient) -> Iterator[Broker]:
         process = subprocess.Popen(start, stdout=log, stderr=log, cwd=folder, env=env | {"KAFKA_HEAP_OPTS": "-Xmx384m"})
     try:
         admin = AdminClient({"bootstrap.servers": f"{host}:9092", "log_level": 0})
-        wait_for("one stock broker to answer", lambda: bool(admin.list_topics(timeout=2).brokers), 60)
+        wait_for("one stock broker to answer", lambda: bool(admin.list_topics(timeout=2).brokers), 180)
         yield Broker(process, f"{host}:9092", admin, clients)
     finally:
         process.kill()

@@ -100,7 +100,7 @@ def _start(network: NetnsBackend, node: Node, cluster: Path) -> dict[str, str]:
     script = f"{shlex.join(apart)} < /dev/null > {shlex.quote(f'{folder}/log')} 2>&1 &"
     subprocess.run(network.inside(node.name, ["bash", "-c", script], stay=True), check=True)
     log = folder / "log"
-    wait_for("sshd to listen", lambda: "Server listening" in log.read_text(), 30, do=f"read {log}")
+    wait_for("sshd to listen", lambda: "Server listening" in log.read_text(), 180, do=f"read {log}")
     return {"address": node.address, "rack": node.rack, "host_key": (folder / "host.pub").read_text().strip()}
 
 

@@ -78,7 +78,7 @@ class Terminal:
             self._read()
             return self._process.poll() is not None or Pending(self.shown)
 
-        wait.wait_for(f"the command to end after {key!r}", ended, 60)
+        wait.wait_for(f"the command to end after {key!r}", ended, 180)
         self._read()
         assert _LEFT in self._text and self._text.rfind(_CURSOR_SHOWN) > self._text.rfind(_CURSOR_HIDDEN)
         assert termios.tcgetattr(self._slave) == self._before

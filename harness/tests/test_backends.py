@@ -87,7 +87,7 @@ def test_a_process_writes_its_log_and_is_paused_and_killed(hosts: Hosts) -> None
     host = hosts.host("a2")
     process = hosts.start("a2", "sh", "-c", "echo $GREETING; exec sleep 60")
     assert host.process(f"{host.root}/pid") == process
-    wait_for("its words", lambda: host.read(f"{host.root}/out"), 10)
+    wait_for("its words", lambda: host.read(f"{host.root}/out"), 180)
     assert host.read(f"{host.root}/out") == "hello 'world'\n"
     assert [p for _, p in hosts.backend.leftovers(str(hosts.folder))] == [process]
     for number, state in (
@@ -96,7 +96,7 @@ def test_a_process_writes_its_log_and_is_paused_and_killed(hosts: Hosts) -> None
         (SIGKILL, ProcessState.GONE),
     ):
         assert host.signal(process, number)
-        wait_for(f"it to be {state.value}", lambda wanted=state: host.state(process) is wanted, 10)  # type: ignore[misc]
+        wait_for(f"it to be {state.value}", lambda wanted=state: host.state(process) is wanted, 180)  # type: ignore[misc]
     assert not host.signal(process, SIGKILL)
 
 
@@ -111,7 +111,7 @@ def test_hosts_and_the_driver_reach_each_other(hosts: Hosts) -> None:
         done = hosts.host("b1").shell(shlex.join([*inside, talk, address]))
         return done.out.strip() == "well met" or Pending(done.err[-200:])
 
-    wait_for("it to listen", answered, 20)
+    wait_for("it to listen", answered, 180)
     assert hosts.host("a1").run([*inside, talk, address]).strip() == "well met"
     hosts.backend.enter()
     driver = subprocess.run([sys.executable, "-c", TALK, address], capture_output=True, text=True)
@@ -135,7 +135,7 @@ def test_a_cut_drops_all_packets_until_it_is_healed(hosts: Hosts) -> None:
             return dict(zip(names, found, strict=True))
 
     def answered(*names: str) -> None:
-        wait_for(f"{', '.join(names)} to be answered", lambda: all(met(*names).values()), 30)
+        wait_for(f"{', '.join(names)} to be answered", lambda: all(met(*names).values()), 180)
 
     links = hosts.links
     answered("b1", "a1", "a2", "c1")
@@ -201,9 +201,9 @@ def test_a_killed_harness_leaves_no_process(backend: str, tmp_path: Path) -> Non
         printed = killed(backend, folder, [sys.executable])
         assert len(printed["pids"]) == 5
         if backend != "netns":
-            wait_for("two processes a host", lambda: len(left(folder)) == 10 or Pending(str(left(folder))), 20)
+            wait_for("two processes a host", lambda: len(left(folder)) == 10 or Pending(str(left(folder))), 180)
         else:  # all processes end by themselves
-            wait_for("all to be gone", lambda: left(folder) == [] or Pending(str(left(folder))), 20)
+            wait_for("all to be gone", lambda: left(folder) == [] or Pending(str(left(folder))), 180)
     finally:  # as the next harness does with leftovers
         Hosts(backend, folder).end()
     assert left(folder) == []

@@ -154,7 +154,7 @@ def test_compose_file_starts_three_racks(engine: Any) -> None:
         run("up", "-d")
         wait_for("a topic in three racks", lambda: topics(*CREATE), 120)
         run("kill", "c")
-        wait_for("it to be listed", lambda: "Topic: t\t" in topics("--describe", UNDER), 60)
+        wait_for("it to be listed", lambda: "Topic: t\t" in topics("--describe", UNDER), 180)
     finally:
         run("down", "--volumes")
 

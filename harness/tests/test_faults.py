@@ -136,7 +136,7 @@ def test_a_full_disk_ends_a_broker_and_another_one_leads(cluster: KafkaCluster) 
         (name,) = names
         assert cluster.node_states(names) == {name: "failed"}
         others = {1, 2, 3} - {cluster.node(name).node.id}
-        wait_for("another leader", lambda: leader(cluster, 1) in others or Pending(f"leader {leader(cluster, 1)}"), 60)
+        wait_for("another leader", lambda: leader(cluster, 1) in others or Pending(f"leader {leader(cluster, 1)}"), 180)
         with pytest.raises(RackspanError) as e:
             fill(cluster.select(names))
         assert str(e.value) == (

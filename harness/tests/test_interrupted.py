@@ -25,7 +25,12 @@ def started(home: Path, background: bool = False) -> subprocess.Popen[str]:
     """An `up` in the middle of its work: both nodes' processes exist, neither is ready."""
     command = begin("up", *SMALL, home=home, background=background)
     pids = [home / "clusters" / "lab" / node / "pid" for node in ("a1", "ctrl-1")]
-    wait_for("both pid files", lambda: all(p.exists() for p in pids), 60, every=0.02)
+    try:
+        wait_for("both pid files", lambda: all(p.exists() for p in pids), 180, every=0.02)
+    except BaseException:
+        command.terminate()  # which ends its nodes
+        command.communicate()
+        raise
     assert command.poll() is None
     return command
 
@@ -38,7 +43,7 @@ def started(home: Path, background: bool = False) -> subprocess.Popen[str]:
 def test_an_interrupted_up_leaves_nothing(home: Path, number: signal.Signals, background: bool) -> None:
     command = started(home, background)
     command.send_signal(number)
-    _, err = command.communicate(timeout=30)
+    _, err = command.communicate(timeout=180)
     assert command.returncode == 130
     assert "Traceback" not in err
     assert processes(home, "lab") == 0
@@ -57,7 +62,7 @@ def test_a_soak_in_the_background_ends_cleanly(home: Path, tmp_path: Path, numbe
     try:
         found = wait_for("a load client", clients, 120)
         command.send_signal(number)
-        _, err = command.communicate(timeout=90)
+        _, err = command.communicate(timeout=180)
     finally:
         command.kill()
     assert command.returncode == 130, err
@@ -74,11 +79,11 @@ def test_a_terminated_session_of_tests_ends_its_clusters(tmp_path: Path) -> None
         [sys.executable, "-m", "pytest", *options, one], cwd=project_root(), stdout=subprocess.PIPE, text=True
     )
     found = (tmp_path / "base").glob
-    pids = wait_for("a node", lambda: list(found("*/home/clusters/*/*/pid")), 60, every=0.02)
+    pids = wait_for("a node", lambda: list(found("*/home/clusters/*/*/pid")), 180, every=0.02)
     folder = pids[0].parent.parent
     try:
         session.terminate()
-        out, _ = session.communicate(timeout=60)
+        out, _ = session.communicate(timeout=180)
         assert session.returncode == pytest.ExitCode.INTERRUPTED, out
         assert not folder.exists()
         assert processes(folder.parent.parent, folder.name) == 0
@@ -109,7 +114,7 @@ def test_what_a_killed_up_left_is_ended_by_the_next_up(home: Path) -> None:
     cluster = KafkaCluster.open("lab")
     left = [cluster.node(name).look() for name in ("a1", "ctrl-1")]
     # a process that is becoming another program has no mark for a moment
-    wait_for("the nodes that the killed command left", lambda: processes(home, "lab") >= 2, 20)
+    wait_for("the nodes that the killed command left", lambda: processes(home, "lab") >= 2, 180)
     up = rackspan("up", *SMALL, home=home)
     assert up.returncode == 0, up.stderr
     assert "✓ leftovers of an interrupted run ended" in up.stderr
@@ -147,4 +152,4 @@ def test_a_command_on_a_cluster_that_another_one_works_on_says_so(home: Path) ->
     finally:
         command.send_signal(signal.SIGCONT)
         command.send_signal(signal.SIGINT)
-        command.communicate(timeout=30)
+        command.communicate(timeout=180)

@@ -112,7 +112,7 @@ def test_a_host_is_disconnected_and_connected_again(hosts: Hosts) -> None:
     hosts.links.disconnect("a2")
     assert silent(hosts, "a1", "a2") and reaches(hosts, "a1", "b1")
     hosts.links.connect("a2")
-    wait_for("a2 to be back", lambda: reaches(hosts, "a1", "a2"), 20)
+    wait_for("a2 to be back", lambda: reaches(hosts, "a1", "a2"), 180)
 
 
 def test_unknown_racks_and_nodes_are_refused(hosts: Hosts) -> None:
@@ -151,7 +151,7 @@ def test_an_ordinary_user_gets_the_same(hosts: Hosts, open_folder: Path) -> None
     printed = killed("netns", shared / "crashed", [*elsewhere, *readable_python(elsewhere, open_folder / "project")])
     assert [(s["racks"], s["requested_ms"]) for s in printed["observed"]] == [("a-b", 8), ("a-c", 8), ("b-c", 8)]
     assert all(abs(s["p50_ms"] - 8) <= 0.8 for s in printed["observed"]), printed
-    wait_for("all to be gone", lambda: left(shared / "crashed") == [] or Pending(str(left(shared / "crashed"))), 10)
+    wait_for("all to be gone", lambda: left(shared / "crashed") == [] or Pending(str(left(shared / "crashed"))), 180)
 
 
 def test_missing_rights_are_an_environment_error(tmp_path: Path) -> None:

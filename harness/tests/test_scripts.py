@@ -83,7 +83,7 @@ def test_leaders_and_replicas_are_reassigned(cluster: KafkaCluster, tmp_path: Pa
         text = tool(cluster, "kafka-topics", "--describe", "--topic", "t")
         return f"Replicas: {second},{first}" in text or Pending(text)
 
-    wait_for("the reassignment to end", moved, 60)
+    wait_for("the reassignment to end", moved, 180)
     tool(cluster, "kafka-leader-election", "--election-type", "preferred", "--all-topic-partitions")
     assert f"Leader: {second}" in tool(cluster, "kafka-topics", "--describe", "--topic", "t")
 
@@ -139,11 +139,11 @@ def test_a_server_is_formatted_started_and_stopped(tmp_path: Path) -> None:
     started = script("kafka-server-start", "-daemon", str(config), fast=False, LOG_DIR=str(tmp_path / "logs"))
     assert started.returncode == 0, started.stderr
     try:
-        wait_for("the server", lambda: view([f"{address}:9092"]).racks or Pending("no broker"), 60)
+        wait_for("the server", lambda: view([f"{address}:9092"]).racks or Pending("no broker"), 180)
     finally:
         stopped = script("kafka-server-stop", str(config))
     assert stopped.stdout == "asked 1 server(s) to stop\n"
-    wait_for("the server's end", lambda: script("kafka-server-stop", str(config)).returncode == 1 or Pending("on"), 30)
+    wait_for("the server's end", lambda: script("kafka-server-stop", str(config)).returncode == 1 or Pending("on"), 180)
     gone = script("kafka-server-stop", str(config))
     release_block(tmp_path, block)
     assert gone.stderr == f"no server of this distribution is running with {config}\n"

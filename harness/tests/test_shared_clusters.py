@@ -49,7 +49,7 @@ class Sharing(Test):
         kafka.kafka.start("a1")
         Topics(kafka.bootstrap).create("t", [[1]])
         assert kafka.metric(ANSWERS, request="CreateTopics") >= 1
-        wait_for("the log of t", lambda: kafka.logged("a1", "Created log for partition t-0"), 60)
+        wait_for("the log of t", lambda: kafka.logged("a1", "Created log for partition t-0"), 180)
         kafka.end()
         return kafka.kafka.name
 
@@ -115,7 +115,7 @@ def test_a_killed_session_leaves_no_cluster(home: Path, suite: Path, tmp_path: P
         record = wait_for("a cluster to be idle", lambda: idle(tmp_path), 120)
         assert record.held
         os.kill(session.pid, signal.SIGKILL)
-        wait_for("the cluster to end", lambda: not record.held and not cluster_folders.remains(), 60)
+        wait_for("the cluster to end", lambda: not record.held and not cluster_folders.remains(), 180)
 
 
 def idle(folder: Path) -> SharedCluster | Pending:

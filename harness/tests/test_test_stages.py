@@ -88,7 +88,7 @@ def test_an_interrupt_ends_what_runs_and_starts_nothing_more(tmp_path: Path) -> 
     wanted = [Stage(p.name, [sys.executable, "-c", waits, str(p)]) for p in (one, two, three)]
 
     def interrupt() -> None:
-        wait_for("both stages to run", lambda: one.exists() and two.exists(), 60)
+        wait_for("both stages to run", lambda: one.exists() and two.exists(), 180)
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
@@ -120,7 +120,7 @@ def test_a_stage_ends_with_whoever_runs_it(tmp_path: Path) -> None:
     stage = int(wait_for("the stage", lambda: (tmp_path / "pid").read_text(), 60))
     runner.kill()
     runner.wait()
-    wait_for("the stage to end", lambda: _ended(stage), 60)
+    wait_for("the stage to end", lambda: _ended(stage), 180)
 
 
 def _ended(pid: int) -> bool:
