@@ -12,7 +12,7 @@ from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest
 
 # A request that waits at a leader which dies ends with its connection, or with the news of the next leader.
-LEADER_GONE = {"NETWORK_EXCEPTION", "NOT_LEADER_OR_FOLLOWER", "UNKNOWN_TOPIC_ID"}  # the last: restarted, not led yet
+LEADER_GONE = {"NETWORK_EXCEPTION", "NOT_LEADER_OR_FOLLOWER"}
 
 
 class RackLost(RackTest):

@@ -30,6 +30,7 @@ from harness.recording.readback import read_back
 from harness.run_folder.run_folder import RunFolder
 from harness.spec.cluster_spec import ClusterSpec, parse
 from harness.third_party_clients.registry import named
+from system_tests.lib.new_topics import KnownTopics
 
 # Function tests: small nodes that start fast.
 HEAP = {"broker": "256m", "controller": "128m"}
@@ -91,7 +92,7 @@ class RackTest(Test):  # type: ignore[misc]  # ducktape has no types
 
     def topics(self, kafka: KafkaRacks) -> Topics:
         """Admin operations on the cluster, recorded in the run."""
-        return Topics(kafka.bootstrap, self.run)
+        return KnownTopics(kafka, self.run)
 
     def producer(
         self, kafka: KafkaRacks, name: str, topic: str, client: str = "", user: str = "", **settings: Any
