@@ -29,8 +29,6 @@ EMPTY_MACHINE = "harness.tests.empty_machine"
 KAFKA = ("kafka-patch", "gradle", "build.gradle")
 HARNESS = ("harness", "campaigns", "kafka-patch")
 CODE = ("harness", "system_tests", "spark_analysis", "kafka-patch/kpatch")
-# Stages that compute all the time: they take what those with clusters, which often wait, do not need.
-COMPUTING = ("analysis", "harness", "JUnit tests of the patches", "patch tool")
 _COMMAND = str(project_root() / "rackspan")
 
 
@@ -54,9 +52,7 @@ class ListedStage:
 
 
 def all_stages(folder: Path, full: bool) -> list[ListedStage]:
-    """All stages: checks of the text, then the longest first, but one that computes beside every three with clusters;
-    results below `folder`.
-    """
+    """All stages: checks of the text, then the longest first; results below `folder`."""
     reports, long = folder / "reports", CAMPAIGN if full else Stage.limit
     made = [
         *_checks_of_text(),
@@ -68,9 +64,6 @@ def all_stages(folder: Path, full: bool) -> list[ListedStage]:
             lambda: _soak(reports / "soak", full),
             limit=long,
             only_full="24 of 30 cycles",
-        ),
-        _pytest(
-            "harness", HARNESS, reports, "harness/tests", "system_tests/tests", "-m", "not cluster and not documents"
         ),
         replace(
             _pytest(
@@ -86,6 +79,9 @@ def all_stages(folder: Path, full: bool) -> list[ListedStage]:
         ),
         _rackspan("main job", ("harness", "spark_analysis"), folder / "main", "run", *SHORT, "--results"),
         _pytest("analysis", ("spark_analysis",), reports, "spark_analysis/tests"),
+        _pytest(
+            "harness", HARNESS, reports, "harness/tests", "system_tests/tests", "-m", "not cluster and not documents"
+        ),
         _rackspan("upstream tests", KAFKA, reports / "upstream", "verify-stock", "--out"),
         ListedStage(
             "JUnit tests of the patches",
@@ -105,7 +101,7 @@ def all_stages(folder: Path, full: bool) -> list[ListedStage]:
             ListedStage("empty machine", ("rackspan", "requirements.lock"), lambda: command, place, 2 * CAMPAIGN)
         )
     return [
-        *(_behind_others(item) if item.name in COMPUTING else item for item in made),
+        *made,
         *(replace(item, limit=max(item.limit, CAMPAIGN), only_full="all", default=False) for item in long_only),
     ]
 
@@ -150,11 +146,6 @@ def _pytest(name: str, covers: tuple[str, ...], reports: Path, *arguments: str) 
     place = reports / name.replace(" ", "-")
     command = _module("pytest", "-q", "--durations=10", *arguments, f"--junitxml={place / 'junit.xml'}")
     return ListedStage(name, covers, lambda: command, place)
-
-
-def _behind_others(stage: ListedStage) -> ListedStage:
-    """The stage with a lower priority."""
-    return replace(stage, command=lambda: ("nice", "-n", "5", *stage.command()))
 
 
 def _rackspan(name: str, covers: tuple[str, ...], results: Path, *arguments: str) -> ListedStage:

@@ -59,11 +59,6 @@ def test_every_stage_has_a_limit_and_depends_on_paths_that_exist() -> None:
         assert item.covers and all((project_root() / path).exists() for path in item.covers), item.name
 
 
-def test_stages_that_compute_have_a_lower_priority_than_those_with_clusters() -> None:
-    lower = {item.name for item in all_stages(Path("results"), True) if item.stage().command[0] == "nice"}
-    assert lower == set(stage_list.COMPUTING)
-
-
 def test_every_folder_of_tests_is_in_a_stage() -> None:
     commands = [word for item in all_stages(Path("results"), True) for word in item.stage().command]
     for folder in {p.parent for p in project_root().glob("[!.b]*/**/tests/test_*.py") if "work" not in p.parts}:
