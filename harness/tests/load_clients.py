@@ -57,6 +57,17 @@ def read_back(broker: Broker, folder: Path, topic: str) -> tuple[dict[str, objec
     return summary, read_reads(spec.out)
 
 
+def answered(running: LoadClient) -> None:
+    """Waits until all that the client has sent so far is answered, by whatever."""
+    sent = running.wait_line("second", 60, len(running.lines))["sent"]
+
+    def all_of_it() -> bool:
+        last = [line for line in running.lines if line["event"] == "second"][-1]
+        return bool(last["acked"] + sum(last["errors"].values()) >= sent)
+
+    wait_for("the answers", all_of_it, 180)
+
+
 def passes(running: LoadClient, seconds: float) -> None:
     """Waits until so much of the client's time has passed, however late its lines come."""
     from_ns = time.monotonic_ns()

@@ -21,7 +21,7 @@ from harness.load.resident import ResidentClient
 from harness.run_folder.run_folder import RunFolder, RunFolderError
 from harness.tests.kafka_tools import tool_environment
 from harness.tests.load_broker import JAR, LIBS, MISSING, Broker, stock_broker
-from harness.tests.load_clients import client, column, hang, process, produce, read_back
+from harness.tests.load_clients import answered, client, column, hang, process, produce, read_back
 
 pytestmark = pytest.mark.skipif(MISSING, reason="needs build/load/rackspan-load.jar and the stock distribution")
 
@@ -124,10 +124,10 @@ def test_a_closed_loop_waits_for_room_and_makes_up_for_nothing(broker: Broker, t
 def test_a_killed_client_leaves_a_readable_file(broker: Broker, tmp_path: Path) -> None:
     spec = Produce("p1", broker.bootstrap, broker.topic("killed"), tmp_path / "sends.bin", rate=500, duration=60)
     with process(spec, tmp_path) as running:
-        running.wait_line("second", 60)
+        answered(running)
         broker.pause()
         try:
-            observed = running.wait_line("second", 10, len(running.lines))
+            observed = running.wait_line("second", 60, len(running.lines))
             running.kill()
         finally:
             broker.resume()

@@ -182,10 +182,10 @@ def test_what_outlives_its_stage_is_killed_and_named(tmp_path: Path) -> None:
 
 
 def test_processor_time_counts_that_of_adopted_processes(tmp_path: Path) -> None:
-    burn = "import time\nwhile time.process_time() < 1: pass"
+    burn = "import time\nwhile time.process_time() < 0.5: pass"
     orphan = f"import os, subprocess, sys; subprocess.run(['sh', '-c', '{sys.executable} -c \"$0\" &', {burn!r}])"
     (result,) = test_stages.run([Stage("burns", [sys.executable, "-c", orphan])], tmp_path / "logs", Reported())
-    assert result.cpu_seconds >= 1 and result.wall_seconds >= 1
+    assert result.cpu_seconds >= 0.5
 
 
 def test_times_name_the_longest_stage_and_the_slowest_tests(tmp_path: Path) -> None:
