@@ -18,18 +18,17 @@ class Allowed:
 
 
 def error_lines(text: str, allowed: Sequence[Allowed] = ()) -> list[str]:
-    """Lines of level ERROR or FATAL that no entry allows."""
+    """Lines of level ERROR or FATAL that no entry allows, each with the line of its exception, if any."""
     patterns = [re.compile(a.pattern) for a in allowed]
     lines = text.splitlines()
-    return [
-        line
-        for line, after in zip(lines, [*lines[1:], ""], strict=False)
-        if _ERROR.match(line) and not any(p.search(_with_exception(line, after)) for p in patterns)
+    found = [
+        _with_exception(line, after) for line, after in zip(lines, [*lines[1:], ""], strict=False) if _ERROR.match(line)
     ]
+    return [line.replace("\n", ": ") for line in found if not any(p.search(line) for p in patterns)]
 
 
 def _with_exception(line: str, after: str) -> str:
-    return line if after.startswith("[") else f"{line}\n{after}"
+    return line if not after or after.startswith("[") else f"{line}\n{after}"
 
 
 def summary(found: Iterable[tuple[str, str]], most: int = 5) -> str:

@@ -60,7 +60,7 @@ def test_error_lines_are_found_by_level_and_allowed_by_reason() -> None:
 def test_an_error_is_allowed_by_the_exception_behind_it() -> None:
     allowed = [Allowed(r"ERROR request.*\n\S*\.NotControllerException", "a leader that has just been elected")]
     text = "[x] ERROR request 1\norg.x.NotControllerException: 3\n\tat y\n[x] ERROR request 2\norg.x.OtherException\n"
-    assert error_lines(text, allowed) == ["[x] ERROR request 2"]
+    assert error_lines(text, allowed) == ["[x] ERROR request 2: org.x.OtherException"]
     assert error_lines("[x] ERROR request 1\n[x] INFO a.NotControllerException", allowed) == ["[x] ERROR request 1"]
 
 

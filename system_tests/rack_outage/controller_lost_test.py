@@ -19,7 +19,7 @@ class ControllerLost(RackTest):
 
     def test_changes_of_the_isr_survive_the_controller(self) -> None:
         """Twice the active controller is killed with a broker; nobody gives up, and nothing is lost or there twice."""
-        with self.racks(self.spec("a:1,b:1,c:1", controllers=3), [expect.OVERTAKEN]) as kafka:
+        with self.racks(self.spec("a:1,b:1,c:1", controllers=3), [expect.OVERTAKEN], shared=False) as kafka:
             places = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
             self.topics(kafka).create(TOPIC, places, min_insync_replicas=2, min_insync_racks=2)
             live = self.producer(kafka, "live", TOPIC, rate=50, delivery_timeout_ms=240000)
