@@ -54,7 +54,7 @@ public class PartitioningBenchmark {
 
         private static PartitionInfo partition(int partition, Node[] nodes) {
             Node[] isr = partition == 0 ? new Node[] {nodes[0]} : nodes;
-            return new PartitionInfo("t", partition, nodes[0], nodes, isr, new Node[0], io.rackspan.protocol.MinInSync.of(2, 2));
+            return new PartitionInfo("t", partition, nodes[0], nodes, isr, new Node[0], 2, 2);
         }
 
         private static int choose(RoundRobinPartitioner partitioner, Cluster cluster) {

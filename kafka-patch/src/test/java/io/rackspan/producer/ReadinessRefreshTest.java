@@ -64,7 +64,8 @@ final class ReadinessRefreshTest {
         Cluster cluster = metadata.fetch();
         assertEquals(List.of(0), cluster.readyPartitionsForTopic(TOPIC).stream().map(PartitionInfo::partition).toList());
         assertEquals(3, cluster.availablePartitionsForTopic(TOPIC).size());
-        assertEquals(TWO_RACKS, cluster.partition(new TopicPartition(TOPIC, 1)).minInSync());
+        PartitionInfo unready = cluster.partition(new TopicPartition(TOPIC, 1));
+        assertEquals(List.of(1, 2), List.of(unready.minInSyncReplicas(), unready.minInSyncRacks()));
         assertEquals(List.of(), cluster.readyPartitionsForTopic("other"));
         update(metadata, ClusterView.response(TWO_RACKS, ALL, ALL, List.of(3, 1), List.of()));
         assertSame(metadata.fetch().availablePartitionsForTopic(TOPIC), metadata.fetch().readyPartitionsForTopic(TOPIC));
@@ -75,6 +76,8 @@ final class ReadinessRefreshTest {
         update(metadata, ClusterView.response(MinInSync.UNKNOWN, ALL, List.of(1), List.of()));
         assertSame(metadata.fetch().availablePartitionsForTopic(TOPIC), metadata.fetch().readyPartitionsForTopic(TOPIC));
         assertEquals(2, metadata.fetch().readyPartitionsForTopic(TOPIC).size());
+        PartitionInfo one = metadata.fetch().partition(new TopicPartition(TOPIC, 0));
+        assertEquals(List.of(-1, -1), List.of(one.minInSyncReplicas(), one.minInSyncRacks()));
         assertEquals(MAX_AGE_MS, next(metadata));
     }
 
@@ -85,7 +88,7 @@ final class ReadinessRefreshTest {
         assertEquals(2, metadata.updatePartitionLeadership(Map.of(
             unready, new Metadata.LeaderIdAndEpoch(Optional.of(2), Optional.of(6)),
             new TopicPartition(TOPIC, 0), new Metadata.LeaderIdAndEpoch(Optional.of(3), Optional.of(6))), List.of(ONE, TWO, THREE)).size());
-        assertEquals(TWO_REPLICAS, metadata.fetch().partition(unready).minInSync());
+        assertEquals(2, metadata.fetch().partition(unready).minInSyncReplicas());
         assertEquals(1, metadata.fetch().readyPartitionsForTopic(TOPIC).size());
     }
 

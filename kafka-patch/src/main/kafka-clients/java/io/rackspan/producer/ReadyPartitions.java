@@ -6,6 +6,8 @@ import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.protocol.Errors;
 
+import io.rackspan.protocol.MinInSync;
+
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -63,7 +65,7 @@ public final class ReadyPartitions {
         if (error != Errors.NOT_ENOUGH_REPLICAS && error != Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
             return false;
         PartitionInfo info = metadata.fetch().partition(partition);
-        return info != null && info.minInSync().isKnown() && info.isReady();
+        return info != null && isReported(info) && info.isReady();
     }
 
     /** True if a refusal for lack of racks says no more than metadata does: a request for it, once a retry, would bring nothing. */
@@ -71,7 +73,7 @@ public final class ReadyPartitions {
         if (error != Errors.NOT_ENOUGH_RACKS && error != Errors.NOT_ENOUGH_RACKS_AFTER_APPEND)
             return false;
         PartitionInfo info = metadata.fetch().partition(partition);
-        return info != null && info.leader() != null && info.minInSync().isKnown() && !info.isReady();
+        return info != null && info.leader() != null && isReported(info) && !info.isReady();
     }
 
     /** True if a partition that has a leader is not ready, but can become so without a change of its configuration or assignment. */
@@ -81,9 +83,17 @@ public final class ReadyPartitions {
             if (cluster.readyPartitionsForTopic(topic) == available)
                 continue;
             for (PartitionInfo partition : available)
-                if (!partition.isReady() && !partition.minInSync().isOutOfReach(partition.replicas()))
+                if (!partition.isReady() && !minimums(partition).isOutOfReach(partition.replicas()))
                     return true;
         }
         return false;
+    }
+
+    private static MinInSync minimums(PartitionInfo partition) {
+        return MinInSync.of(partition.minInSyncReplicas(), partition.minInSyncRacks());
+    }
+
+    private static boolean isReported(PartitionInfo partition) {
+        return minimums(partition).isKnown();
     }
 }

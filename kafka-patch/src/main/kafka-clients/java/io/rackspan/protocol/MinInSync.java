@@ -5,6 +5,7 @@ import org.apache.kafka.common.message.MetadataResponseData.MetadataResponseTopi
 import org.apache.kafka.common.protocol.types.RawTaggedField;
 
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 
@@ -31,8 +32,9 @@ public final class MinInSync {
         this.racks = racks;
     }
 
+    /** These values; unknown if min.insync.replicas is. */
     public static MinInSync of(int replicas, int racks) {
-        return new MinInSync(replicas, racks);
+        return replicas < 1 ? UNKNOWN : new MinInSync(replicas, racks);
     }
 
     /** min.insync.replicas as configured; -1 if unknown. */
@@ -59,7 +61,7 @@ public final class MinInSync {
             else if (field.size() == Integer.BYTES && field.tag() == RACKS_TAG)
                 racks = ByteBuffer.wrap(field.data()).getInt();
         }
-        return replicas < 1 ? UNKNOWN : new MinInSync(replicas, racks);
+        return of(replicas, racks);
     }
 
     /** The fields, in the order in which they must be written. */
@@ -81,37 +83,13 @@ public final class MinInSync {
     public boolean isMetBy(Node[] isr, Node[] assigned) {
         if (!isKnown() || isr == null || assigned == null)
             return true;
-        return isr.length >= Math.min(replicas, assigned.length) && (racks <= 1 || span(isr) >= racks);
+        return isr.length >= Math.min(replicas, assigned.length) && (racks <= 1 || Racks.span(Arrays.asList(isr), Racks::of) >= racks);
     }
 
     /** True if the racks of all replicas are known and too few, so that no change of the ISR can help. */
     public boolean isOutOfReach(Node[] assigned) {
-        if (racks <= 1 || span(assigned) >= racks)
-            return false;
-        for (Node node : assigned)
-            if (node.isEmpty() || node.rack() == null || node.rack().isEmpty())
-                return false;
-        return true;
-    }
-
-    /** The number of distinct racks. Brokers without one share a rack, as they do for the broker. */
-    private static int span(Node[] nodes) {
-        int span = 0;
-        for (int i = 0; i < nodes.length; i++)
-            if (!nodes[i].isEmpty() && isFirstOfItsRack(nodes, i))
-                span++;
-        return span;
-    }
-
-    private static boolean isFirstOfItsRack(Node[] nodes, int index) {
-        for (int i = 0; i < index; i++)
-            if (!nodes[i].isEmpty() && rack(nodes[i]).equals(rack(nodes[index])))
-                return false;
-        return true;
-    }
-
-    private static String rack(Node node) {
-        return node.rack() == null ? "" : node.rack();
+        List<Node> all = Arrays.asList(assigned);
+        return racks > 1 && Racks.span(all, Racks::of) < racks && all.stream().allMatch(Racks::isNamed);
     }
 
     @Override

@@ -2,6 +2,8 @@ package io.rackspan.metadata;
 
 import org.apache.kafka.image.ClusterImage;
 
+import io.rackspan.protocol.Racks;
+
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
@@ -9,7 +11,6 @@ import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
-import java.util.function.IntFunction;
 
 /**
  * The rack of every registered broker. Immutable, and replaced only when a rack changes, so
@@ -23,7 +24,7 @@ public final class BrokerRacks {
     static final long RELABELLING_NS = TimeUnit.MINUTES.toNanos(5);
 
     /** The one rack that all brokers without broker.rack share. */
-    public static final String UNNAMED = "";
+    public static final String UNNAMED = Racks.UNNAMED;
 
     private final Map<Integer, String> racks;
 
@@ -101,29 +102,22 @@ public final class BrokerRacks {
 
     /** The number of distinct racks that these brokers are in for sure. A broker that was never registered is in no rack that is known. */
     public int span(Collection<Integer> brokers) {
-        int span = racksOf(brokers).size();
-        return before == racks ? span : Math.min(span, racksOf(brokers, before::get).size());
+        int span = Racks.span(brokers, racks::get);
+        return before == racks ? span : Math.min(span, Racks.span(brokers, before::get));
     }
 
     /** The number of distinct racks that these brokers may be in. It differs from {@link #span} only while racks change. */
     public int possibleSpan(Collection<Integer> brokers) {
-        int span = racksOf(brokers).size();
-        return before == racks ? span : Math.max(span, racksOf(brokers, before::get).size());
+        int span = Racks.span(brokers, racks::get);
+        return before == racks ? span : Math.max(span, Racks.span(brokers, before::get));
     }
 
     /** The distinct racks of these brokers, in order. */
     public SortedSet<String> racksOf(Collection<Integer> brokers) {
-        return racksOf(brokers, racks::get);
-    }
-
-    /** The same, of brokers whose racks a function gives; null is in no rack that is known. */
-    static SortedSet<String> racksOf(Collection<Integer> brokers, IntFunction<String> rackOf) {
         SortedSet<String> found = new TreeSet<>();
-        for (int broker : brokers) {
-            String rack = rackOf.apply(broker);
-            if (rack != null)
-                found.add(rack);
-        }
+        for (int broker : brokers)
+            if (racks.containsKey(broker))
+                found.add(racks.get(broker));
         return found;
     }
 

@@ -1,5 +1,7 @@
 package io.rackspan.metadata;
 
+import io.rackspan.protocol.Racks;
+
 import java.util.Collection;
 import java.util.List;
 import java.util.function.IntFunction;
@@ -52,7 +54,7 @@ public final class EligibleSpan {
     }
 
     private int span(Collection<Integer> brokers) {
-        return BrokerRacks.racksOf(brokers, rackOf).size();
+        return Racks.span(brokers, rackOf::apply);
     }
 
     /** The eligible replicas without those that were taken from the assignment: such a one would come back with an empty log. */

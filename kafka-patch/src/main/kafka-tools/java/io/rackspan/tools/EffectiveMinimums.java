@@ -2,9 +2,10 @@ package io.rackspan.tools;
 
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.ConfigEntry;
-import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.config.TopicConfig;
+
+import io.rackspan.protocol.Racks;
 
 /**
  * Columns that kafka-topics.sh adds to a partition that has fewer replicas, or racks, than its topic requires to be in sync (KIP-579): the
@@ -18,9 +19,8 @@ public final class EffectiveMinimums {
     /** Columns for the end of the partition's line; empty where the configured values can be met, and where that is not known. */
     public static String describe(Config config, TopicPartitionInfo info) {
         int replicas = info.replicas().size();
-        // A broker that is not there has no known rack
-        boolean racksKnown = info.replicas().stream().noneMatch(node -> node.isEmpty() || node.rack() == null || node.rack().isEmpty());
-        int racks = racksKnown ? (int) info.replicas().stream().map(Node::rack).distinct().count() : Integer.MAX_VALUE;
+        boolean racksKnown = info.replicas().stream().allMatch(Racks::isNamed);
+        int racks = racksKnown ? Racks.span(info.replicas(), Racks::of) : Integer.MAX_VALUE;
         return column("MinInSyncReplicas", value(config, TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG), replicas) +
             column("MinInSyncRacks", value(config, TopicConfig.MIN_IN_SYNC_RACKS_CONFIG), racks);
     }

@@ -2,11 +2,10 @@ package io.rackspan.tools;
 
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.ConfigEntry;
-import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.config.TopicConfig;
 
-import java.util.Objects;
+import io.rackspan.protocol.Racks;
 
 /** The racks of a partition as kafka-topics.sh reports them, from the metadata that any broker gives an admin client. */
 public final class RackDescription {
@@ -32,13 +31,7 @@ public final class RackDescription {
         return entry == null ? 1 : Integer.parseInt(entry.value());
     }
 
-    /** Brokers without a rack share one; an empty node is a broker that is not there, so its rack is not known. */
-    private static long span(TopicPartitionInfo info) {
-        return info.isr().stream()
-            .filter(node -> !node.isEmpty())
-            .map(Node::rack)
-            .map(rack -> Objects.requireNonNullElse(rack, ""))
-            .distinct()
-            .count();
+    private static int span(TopicPartitionInfo info) {
+        return Racks.span(info.isr(), Racks::of);
     }
 }

@@ -9,6 +9,7 @@ import org.apache.kafka.common.metadata.ConfigRecord;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.ApiError;
 import org.apache.kafka.metadata.BrokerRegistration;
+import org.apache.kafka.metadata.Replicas;
 import org.apache.kafka.metadata.VersionRange;
 import org.apache.kafka.metadata.bootstrap.BootstrapMetadata;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
@@ -18,12 +19,12 @@ import io.rackspan.common.RackspanVersion;
 import io.rackspan.metadata.BrokerRacks;
 import io.rackspan.metadata.InternalTopics;
 import io.rackspan.metadata.LevelSettings;
+import io.rackspan.protocol.Racks;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -164,7 +165,7 @@ final class RackspanLevel {
         SortedSet<String> found = new TreeSet<>();
         partitions.forEachPartition((topic, partition) -> {
             if (!InternalTopics.contains(topic) && !configs.currentTopicConfig(topic).containsKey(RACKS) &&
-                Arrays.stream(partition.replicas).mapToObj(this::rackOf).distinct().count() < Integer.parseInt(racks))
+                Racks.span(Replicas.toList(partition.replicas), this::rackOf) < Integer.parseInt(racks))
                 found.add(topic);
         });
         return found;
