@@ -8,7 +8,20 @@ import shutil
 import sys
 from pathlib import Path
 
-from kpatch import benchmark, changes, checks, dist, jars, junit, paths, series, toolchain, upstream, worktree
+from kpatch import (
+    benchmark,
+    changes,
+    checks,
+    dist,
+    jars,
+    junit,
+    paths,
+    series,
+    simulation,
+    toolchain,
+    upstream,
+    worktree,
+)
 from kpatch import compile as compiler
 from kpatch.errors import KpatchError
 
@@ -100,6 +113,14 @@ def _test(up: upstream.Upstream, args: argparse.Namespace) -> None:
         raise KpatchError("JUnit tests failed", f"exit code {code}", f"See the tree above and {args.out / 'reports'}")
 
 
+def _simulate(up: upstream.Upstream, args: argparse.Namespace) -> None:
+    libs = paths.BUILD / "dist" / dist.name(up, "rackspan") / "libs"
+    if not libs.is_dir():
+        raise KpatchError("nothing to simulate", f"{libs} is missing", "Run: gradle dist")
+    if code := simulation.run(libs, args.out, simulation.seeds(args.seeds), args.perils, args.rules):
+        raise KpatchError("the simulation failed", f"exit code {code}", "Read the line or the shortened history above")
+
+
 def _benchmark(up: upstream.Upstream, args: argparse.Namespace) -> None:
     stock, patched = (paths.BUILD / "dist" / dist.name(up, kind) / "libs" for kind in ("stock", "rackspan"))
     for libs in (stock, patched):
@@ -160,6 +181,11 @@ def main(argv: list[str] | None = None) -> int:
     test.add_argument("--libs", type=Path, help="folder of jars (default: the rackspan distribution's)")
     test.add_argument("--out", type=Path, default=paths.BUILD / "junit")
     test.add_argument("classes", nargs="*")
+    simulate = command("simulate", _simulate, "play seeded histories of a simulated cluster")
+    simulate.add_argument("--out", type=Path, default=paths.BUILD / "simulation")
+    simulate.add_argument("--seeds", default="1000", help="FROM..TO, or their number")
+    simulate.add_argument("--perils", default="", help="names with commas, in place of the default ones")
+    simulate.add_argument("--rules", default="", help="rules to knock out, names with commas; each: one after another")
     bench = command("benchmark", _benchmark, "run JMH on the official jars and on the patched ones")
     bench.add_argument("--out", type=Path, default=paths.BUILD / "benchmark")
     bench.add_argument("--rounds", type=int, default=benchmark.ENOUGH, help="number of rounds, each with both variants")

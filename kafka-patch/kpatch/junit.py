@@ -14,15 +14,20 @@ TESTS = paths.KAFKA_PATCH / "src" / "test"
 _BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
+def classpath(libs: Path) -> list[Path]:
+    """The jars of `libs`, then upstream's compiled tests and what they run on."""
+    jars = [p for p in sorted(libs.glob("*.jar")) if "javaagent" not in p.name]
+    # Several test jars hold a log4j2.yaml; upstream's tests that read log lines need that of kafka_2.13.
+    tests = sorted(upstream.artifacts("test"), key=lambda a: a.name != "kafka_2.13")
+    return [*jars, *dict.fromkeys(a.file for a in [*tests, *upstream.artifacts("junit")])]
+
+
 def run(libs: Path, out: Path, classes: list[str]) -> int:
     """Compiles our tests against the jars of `libs` and runs them, or runs the named upstream classes instead.
 
     Reports go to `out/reports` (JUnit XML). Returns the console's exit code: 0 all passed, 1 some failed, 2 none found.
     """
-    jars = [p for p in sorted(libs.glob("*.jar")) if "javaagent" not in p.name]
-    # Several test jars hold a log4j2.yaml; upstream's tests that read log lines need that of kafka_2.13.
-    tests = sorted(upstream.artifacts("test"), key=lambda a: a.name != "kafka_2.13")
-    path = [*jars, *dict.fromkeys(a.file for a in [*tests, *upstream.artifacts("junit")])]
+    path = classpath(libs)
     ours = out / "classes"
     if classes:
         select = [f"--select-class={c}" for c in classes]

@@ -1,0 +1,64 @@
+package io.rackspan.simulation;
+
+import org.apache.kafka.common.metadata.BrokerRegistrationChangeRecord;
+import org.apache.kafka.common.metadata.ClearElrRecord;
+import org.apache.kafka.common.metadata.PartitionChangeRecord;
+import org.apache.kafka.metadata.PartitionRegistration;
+import org.apache.kafka.metadata.Replicas;
+import org.apache.kafka.server.common.ApiMessageAndVersion;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Predicate;
+
+/** Rules of the controller, knocked out by changing what it writes. */
+final class ControllerKnockout {
+
+    private ControllerKnockout() { }
+
+    static void apply(World world) {
+        world.controller.registersAsClean = world.isBroken(Rule.ELIGIBLE_CLEAN);
+        world.controller.forgetsRackChanges = world.isBroken(Rule.ELIGIBLE_RACKS);
+        world.controller.requiresNoRack = world.isBroken(Rule.RACK_REQUIRED);
+        world.controller.checksNoRacks = world.isBroken(Rule.RACKS_CHECKED);
+        if (world.isBroken(Rule.ELIGIBLE_SETTINGS))
+            world.controller.rewrite = records -> records.stream().filter(record -> !(record.message() instanceof ClearElrRecord)).toList();
+        if (world.isBroken(Rule.FENCED_LEAVE))
+            world.controller.rewrite = ControllerKnockout::fenceOnly;
+        if (world.isBroken(Rule.ELIGIBLE_NUMBER))
+            world.controller.rewrite = records -> clear(world, records, isr -> !isr.isEmpty() && racks(world, isr) >=
+                Math.min(world.settings.minRacks(), racks(world, world.replicas())));
+        if (world.isBroken(Rule.ELIGIBLE_SPAN))
+            world.controller.rewrite = records -> clear(world, records, isr -> isr.size() >=
+                Math.min(world.settings.minReplicas(), world.replicas().size()));
+        if (world.isBroken(Rule.STATIC_IGNORED))
+            world.controller.believeClusterDefault(2);
+    }
+
+    /** Of the records that fence a broker, only the fence, unless it leads. */
+    private static List<ApiMessageAndVersion> fenceOnly(List<ApiMessageAndVersion> records) {
+        boolean fences = records.stream().anyMatch(record -> record.message() instanceof BrokerRegistrationChangeRecord change && change.fenced() > 0);
+        return !fences ? records : records.stream().filter(record ->
+            !(record.message() instanceof PartitionChangeRecord change) || change.leader() != -2).toList();
+    }
+
+    private static long racks(World world, List<Integer> brokers) {
+        return brokers.stream().map(id -> world.broker(id).rack).distinct().count();
+    }
+
+    /** Clears the eligible replicas where the ISR suffices by this rule alone. */
+    private static List<ApiMessageAndVersion> clear(World world, List<ApiMessageAndVersion> records, Predicate<List<Integer>> suffices) {
+        List<ApiMessageAndVersion> changed = new ArrayList<>();
+        for (ApiMessageAndVersion record : records) {
+            if (record.message() instanceof PartitionChangeRecord change) {
+                PartitionRegistration next = world.controller.partition().merge(change);
+                if (suffices.test(Replicas.toList(next.isr)))
+                    changed.add(new ApiMessageAndVersion(change.duplicate().setEligibleLeaderReplicas(List.of()), record.version()));
+                else
+                    changed.add(record);
+            } else
+                changed.add(record);
+        }
+        return changed;
+    }
+}

@@ -1,0 +1,180 @@
+package io.rackspan.simulation;
+
+import org.apache.kafka.controller.SimulatedController;
+import org.apache.kafka.image.ClusterImage;
+import org.apache.kafka.metadata.PartitionRegistration;
+
+import io.rackspan.metadata.BrokerRacks;
+
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.Collection;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/** What a cluster promises, checked after each step; written anew, with nothing of the code that is simulated but the count of racks. */
+final class Guarantee {
+
+    private record Promise(long offset, int record, Violation.Kind kind) { }
+
+    private final World world;
+    private final List<Promise> promised = new ArrayList<>();
+    private final List<BitSet> holders = new ArrayList<>();
+    private final BitSet isPromised = new BitSet();
+    private final BitSet isRead = new BitSet();
+    private final long[] mark;
+    private final long[] markEpoch;
+    private final int[] markProcess;
+    /** The cluster that racks were counted in last, and its racks. */
+    private ClusterImage cluster;
+    private BrokerRacks racks;
+    private Violation found;
+
+    Guarantee(World world, int brokers) {
+        this.world = world;
+        mark = new long[brokers + 1];
+        markEpoch = new long[brokers + 1];
+        markProcess = new int[brokers + 1];
+    }
+
+    /** Remembers the first violation until the next check: the real classes may catch what is thrown in their midst. */
+    private void violated(Violation.Kind kind, String text) {
+        if (found == null)
+            found = new Violation(kind, text);
+    }
+
+    /** The number of records that must not be lost. */
+    int promised() {
+        return promised.size();
+    }
+
+    /** Notes who has which records. */
+    void holds(Broker broker) {
+        for (Disk.Entry entry : broker.disk.entries) {
+            while (holders.size() <= entry.record())
+                holders.add(new BitSet());
+            holders.get(entry.record()).set(broker.id);
+        }
+    }
+
+    private int span(Broker leader, Collection<Integer> brokers) {
+        ClusterImage now = leader.cache().currentImage().cluster();
+        if (now != cluster) {
+            cluster = now;
+            racks = BrokerRacks.EMPTY.updated(now);
+        }
+        return racks.span(brokers);
+    }
+
+    /** The racks required; the smaller number while the metadata that changes it is being published. */
+    private int racks(Broker leader) {
+        int racks = leader.settings().minRacks();
+        return leader.isHalf() ? Math.min(racks, Settings.of(leader.image()).minRacks()) : racks;
+    }
+
+    private int required(Broker leader) {
+        return Math.min(leader.settings().minReplicas(), leader.partition().assignmentState().replicationFactor());
+    }
+
+    /** A write was appended. */
+    void appended(Broker leader, int acks) {
+        if (acks == 1)
+            return;
+        Collection<Integer> isr = leader.partition().partitionState().isr();
+        Settings settings = leader.settings();
+        if (isr.size() < required(leader) || span(leader, isr) < racks(leader))
+            violated(Violation.Kind.APPENDED_UNDER_MINIMUM, "broker " + leader.id + " appended with ISR " + isr + " and " + settings);
+    }
+
+    /** A client got the answer that its record is safe. */
+    void acknowledged(Broker leader, Writes.Waiting request) {
+        Settings settings = leader.settings();
+        Collection<Integer> isr = leader.partition().partitionState().isr();
+        List<Integer> held = holders.get(request.record()).stream().boxed().toList();
+        Collection<Integer> counted = request.acks() == Writes.QUORUM ? isr : leader.partition().partitionState().maximalIsr();
+        if (counted.size() < required(leader) || span(leader, isr) < racks(leader))
+            violated(Violation.Kind.ACKNOWLEDGED_UNDER_MINIMUM, "broker " + leader.id + " acknowledged record " + request.record() +
+                " with ISR " + isr + " and " + settings);
+        if (held.size() < required(leader) || span(leader, held) < racks(leader))
+            violated(Violation.Kind.ACKNOWLEDGED_UNDER_MINIMUM, "broker " + leader.id + " acknowledged record " + request.record() +
+                ", which only " + held + " ever had, with " + settings);
+        if (request.acks() == Writes.ALL && !isPromised.get(request.record())) {
+            isPromised.set(request.record());
+            promised.add(new Promise(request.offset(), request.record(), Violation.Kind.LOST));
+        }
+    }
+
+    /** A consumer reads all that a broker lets it. */
+    void consume(Broker broker) {
+        long end = broker.partition().memory().highWatermark();
+        for (int offset = 0; offset < end; offset++) {
+            int record = broker.disk.entries.get(offset).record();
+            if (!isRead.get(record)) {
+                isRead.set(record);
+                promised.add(new Promise(offset, record, Violation.Kind.READ_THEN_LOST));
+            }
+        }
+    }
+
+    /** Checks all that can be checked at any time. */
+    void check() {
+        checkAll();
+        if (found != null)
+            throw found;
+    }
+
+    /** All go by the minimums that were set, once they have the metadata. */
+    private void checkSettings(Broker broker) {
+        if (broker.isRunning() && broker.hasAllMetadata() && (!broker.settings().equals(world.settings) && broker.partition() != null ||
+                !broker.stock && broker.cache().rackRules().minRacks(SimulatedController.TOPIC) != world.settings.minRacks()))
+            violated(Violation.Kind.NOT_IN_FORCE, world.settings + " on broker " + broker.id + ", which has " + broker.settings());
+    }
+
+    private void checkAll() {
+        world.brokers.forEach(this::checkSettings);
+        for (Broker broker : world.brokers)
+            if (broker.leads()) {
+                checkHighWatermark(broker);
+                checkWaiting(broker);
+                PartitionRegistration now = world.controller.partition();
+                if (now.leader == broker.id && now.leaderEpoch == broker.partition().getLeaderEpoch() && broker.isRegistered())
+                    checkComplete(broker);
+            } else if (!broker.writes.waiting().isEmpty())
+                violated(Violation.Kind.NOT_ANSWERED, "broker " + broker.id + " leads no more and has " + broker.writes.waiting());
+    }
+
+    private void checkComplete(Broker leader) {
+        List<Disk.Entry> log = leader.disk.entries;
+        for (Promise one : promised)
+            if (one.offset >= log.size() || log.get((int) one.offset).record() != one.record)
+                violated(one.kind, "leader " + leader.id + " has no record " + one.record + " at offset " + one.offset + ", its log: " +
+                    IntStream.range(0, log.size()).mapToObj(offset -> log.get(offset).record()).toList());
+    }
+
+    private void checkHighWatermark(Broker leader) {
+        int id = leader.id;
+        long now = leader.partition().memory().highWatermark();
+        if (markProcess[id] == leader.process() && markEpoch[id] == leader.partition().getLeaderEpoch() && now < mark[id])
+            violated(Violation.Kind.HIGH_WATERMARK_FELL, "on leader " + id + " from " + mark[id] + " to " + now);
+        markProcess[id] = leader.process();
+        markEpoch[id] = leader.partition().getLeaderEpoch();
+        mark[id] = now;
+    }
+
+    /** Nobody waits for what is there, or for what will not come. */
+    private void checkWaiting(Broker leader) {
+        if (leader.writes.waiting().isEmpty() || leader.isHalf())
+            return;
+        Collection<Integer> isr = leader.partition().partitionState().isr();
+        if (leader.hasAllMetadata() && world.controller.partition().leader == leader.id)
+            for (int id : isr)
+                if (world.controller.registration(id).fenced())
+                    violated(Violation.Kind.NOT_ANSWERED, leader.writes.waiting() + " on broker " + leader.id + " wait for broker " + id +
+                        ", whose session has expired");
+        boolean fewRacks = span(leader, isr) < racks(leader);
+        for (Writes.Waiting request : leader.writes.waiting())
+            if (fewRacks || leader.partition().memory().highWatermark() > request.offset())
+                violated(Violation.Kind.NOT_ANSWERED, "record " + request.record() + " at offset " + request.offset() + " on broker " + leader.id +
+                    ", high watermark " + leader.partition().memory().highWatermark() + ", ISR " + isr + ", " + leader.settings());
+    }
+}

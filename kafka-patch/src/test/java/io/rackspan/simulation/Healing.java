@@ -1,0 +1,77 @@
+package io.rackspan.simulation;
+
+import java.util.List;
+
+/** All that is broken is repaired, until every replica has everything. */
+final class Healing {
+
+    private static final int ROUNDS = 40;
+    private static final int MESSAGES = 100;
+
+    private Healing() { }
+
+    /** Repairs, and waits for no longer than a healthy cluster takes. Returns true if the cluster is complete. */
+    static boolean heal(World world) {
+        for (Broker broker : world.brokers)
+            if (broker.disk.failed && broker.isRunning())
+                broker.stop();
+        for (int round = 0; round < ROUNDS; round++) {
+            for (Broker broker : world.brokers)
+                if (!broker.isRunning() && !broker.start()) {
+                    broker.stock = false;
+                    broker.rack = broker.place;
+                    broker.start();
+                }
+            for (Broker broker : world.brokers)
+                broker.catchUp(world.metadata.end());
+            for (Broker broker : world.brokers) {
+                broker.catchUp(world.metadata.end());
+                if (broker.isRunning())
+                    broker.heartbeat();
+            }
+            for (int message = 0; message < MESSAGES && world.network.deliver(0) != null; message++)
+                world.guarantee.check();
+            for (Broker broker : world.brokers) {
+                broker.fetcher.fetch(1);
+                broker.fetcher.fetch(1);
+                world.guarantee.check();
+            }
+            if (world.isComplete()) {
+                world.noteComplete();
+                return true;
+            }
+            world.time.sleep(500);
+        }
+        return false;
+    }
+
+    /** Brings back the racks and settings of the beginning, and checks that the cluster takes and answers writes. */
+    static void checkWritable(World world) {
+        world.controller.reassign(List.of());
+        // A change of a minimum clears the eligible replicas, also those of a partition without a leader, which then never has one
+        heal(world);
+        for (Broker broker : world.brokers)
+            if (!world.setup.rackOf(broker.id).equals(broker.rack)) {
+                if (broker.isRunning())
+                    broker.stop();
+                broker.rack = world.setup.rackOf(broker.id);
+                broker.place = broker.rack;
+            }
+        heal(world);
+        if (!world.set(world.setup.minReplicas(), world.controller.level() == 0 ? 0 : world.setup.minRacks()))
+            throw new Violation(Violation.Kind.FAILED, "the minimums of the beginning are refused");
+        world.controller.reassign(world.setup.replicas());
+        if (!heal(world))
+            throw new Violation(Violation.Kind.NOT_WRITABLE, "after all has healed: " + world.state());
+        Broker leader = world.broker(world.controller.partition().leader);
+        int before = world.guarantee.promised();
+        int record = world.nextRecord();
+        String answer = leader.writes.produce(record, Writes.ALL);
+        heal(world);
+        if (world.guarantee.promised() == before)
+            throw new Violation(Violation.Kind.NOT_WRITABLE, "record " + record + " was not acknowledged after all has healed: " + answer + "; " + world.state());
+        for (Broker broker : world.brokers)
+            if (!broker.writes.waiting().isEmpty())
+                throw new Violation(Violation.Kind.NOT_ANSWERED, "after all has healed: " + broker.writes.waiting());
+    }
+}

@@ -1,0 +1,97 @@
+package io.rackspan.simulation;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+
+/**
+ * A history made by hand that violates something without its rule, and nothing with it. {@link Swarm} plays the steps of such histories
+ * in other clusters, with other brokers, and with some steps more or less.
+ */
+record KnownHistory(Rule rule, Violation.Kind kind, Setup setup, String steps) {
+
+    private static final String SHRINK_3 = "PRODUCE 1 0, FETCH 2 1, TIME 1 7999, FETCH 2 1, TIME 1 7999, FETCH 2 1, CHECK_ISR 1 0, ";
+
+    /** Broker 3 loses its records after its leader has proposed to add it to the ISR, and before the controller reads of it. */
+    private static final String TORN_WHILE_IT_JOINS = "PRODUCE 1 0, FETCH 2 1, FETCH 3 1, FETCH 2 1, FETCH 3 1, FENCE 3 0, METADATA 1 0, HEARTBEAT 3 0, " +
+        "METADATA 1 0, METADATA 3 0, FETCH 3 1, POWER_CUT 3 0, START 3 0, HEARTBEAT 3 0, DELIVER 1 0, FENCE 1 0, FENCE 2 0, METADATA 3 0";
+
+    /** Broker 3 has no rack and is in the rack of broker 1; both acknowledge, and lose their power. */
+    private static final String LOST_TOGETHER = "FENCE 2 0, METADATA 1 0, PRODUCE 1 0, FETCH 3 1, FETCH 3 1, RACK_POWER_CUT 1 0";
+
+    private static final String UNLABELLED_3 = "UNLABEL 3 0, METADATA 1 0, HEARTBEAT 3 0, METADATA 1 0, METADATA 3 0, FETCH 3 1, DELIVER 1 0, DELIVER 1 0, ";
+
+    private static Setup setup(String racks, List<Integer> replicas, int minReplicas, int minRacks) {
+        return new Setup(List.of(racks.split("")), replicas, minReplicas, minRacks, 1, 1, Set.of());
+    }
+
+    private static List<KnownHistory> all() {
+        List<Integer> three = List.of(1, 2, 3);
+        return List.of(
+            new KnownHistory(Rule.FENCED_LEAVE, Violation.Kind.NOT_ANSWERED, setup("abc", three, 1, 1), "PRODUCE 1 0, FENCE 3 0, METADATA 1 0"),
+            // The thread of record 0 continues in a later term of the same leader, which has another record at that offset
+            new KnownHistory(Rule.QUORUM_TERM, Violation.Kind.ACKNOWLEDGED_UNDER_MINIMUM, setup("abc", three, 2, 2), "PRODUCE_PREEMPTED 1 0, FENCE 1 0, METADATA 1 0, " +
+                "METADATA 2 0, METADATA 3 0, PRODUCE 2 0, FETCH 3 1, FETCH 3 1, FETCH 1 1, FETCH 1 1, HEARTBEAT 1 0, METADATA 2 0, FETCH 1 1, DELIVER 1 0, " +
+                "DELIVER 1 0, FENCE 2 0, METADATA 1 0, RESUME 1 0"),
+            // A proposal to add broker 3 arrives a second time, after it was removed again
+            new KnownHistory(Rule.ALTER_PARTITION_EPOCH, Violation.Kind.LOST, setup("abc", three, 2, 2), "FENCE 3 0, METADATA 1 0, HEARTBEAT 3 0, METADATA 1 0, " +
+                "METADATA 3 0, FETCH 3 1, LOSE 1 0, DELIVER 1 1, DELIVER 1 1, METADATA 1 0, METADATA 3 0, " + SHRINK_3 + "DELIVER 1 1, DELIVER 1 1, FETCH 2 1, " +
+                "DELIVER 1 0, FENCE 1 0, FENCE 2 0, METADATA 3 0"),
+            // The leader has the answers that removed and added broker 3, then reads that it was removed
+            new KnownHistory(Rule.STALE_METADATA, Violation.Kind.LOST, setup("abc", three, 2, 2), SHRINK_3 + "DELIVER 1 0, DELIVER 1 0, FETCH 3 1, FETCH 3 1, " +
+                "DELIVER 1 0, DELIVER 1 0, TIME 1 7999, TIME 1 7999, METADATA 1 1, PRODUCE 1 0, FETCH 2 1, FETCH 2 1, FENCE 1 0, FENCE 2 0, METADATA 3 0"),
+            new KnownHistory(Rule.ALTER_BROKER_EPOCH, Violation.Kind.LOST, setup("abc", three, 2, 2), TORN_WHILE_IT_JOINS),
+            new KnownHistory(Rule.FOLLOWER_BROKER_EPOCH, Violation.Kind.LOST, setup("abc", three, 2, 2), TORN_WHILE_IT_JOINS),
+            // Broker 3 joins with less than what broker 1 acknowledged and broker 2 has above its high watermark
+            new KnownHistory(Rule.EPOCH_START, Violation.Kind.LOST, setup("abc", three, 2, 2), "FENCE 3 0, METADATA 1 0, PRODUCE 1 0, PRODUCE 1 0, FETCH 2 1, FETCH 2 1, " +
+                "HEARTBEAT 3 0, FENCE 1 0, METADATA 2 0, METADATA 3 0, SEND_FETCH 3 1, DELIVER 1 0, DELIVER 1 0, FENCE 2 0, METADATA 3 0"),
+            // Broker 2 leads in between, and broker 3 truncates
+            new KnownHistory(Rule.MISSED_ELECTIONS, Violation.Kind.LOST, setup("abc", List.of(2, 1, 3), 2, 2), "FENCE 2 0, METADATA 1 0, METADATA 2 0, METADATA 3 0, " +
+                "HEARTBEAT 2 0, METADATA 1 0, FETCH 2 1, DELIVER 1 0, DELIVER 1 0, METADATA 1 0, METADATA 2 0, METADATA 3 0, PRODUCE 1 0, FETCH 3 1, FETCH 3 1, " +
+                "PREFERRED 1 0, METADATA 2 0, METADATA 3 0, FETCH 3 1, FENCE 2 0, METADATA 1 0, FENCE 1 0, METADATA 3 0"),
+            // All replicas are in one rack from then on, and the high watermark moves without broker 2
+            new KnownHistory(Rule.ELIGIBLE_RACKS, Violation.Kind.READ_THEN_LOST, setup("aba", three, 2, 2), "RELABEL 2 0, METADATA 1 0, HEARTBEAT 2 0, PRODUCE_ONE 1 0, " +
+                "FETCH 3 1, FETCH 3 1, CONSUME 1 0, FENCE 1 0, FENCE 3 0, METADATA 2 0"),
+            // One replica is enough from then on, and the high watermark moves without broker 3
+            new KnownHistory(Rule.ELIGIBLE_SETTINGS, Violation.Kind.LOST, setup("abc", three, 2, 1), "FENCE 2 0, FENCE 3 0, METADATA 1 0, HEARTBEAT 3 0, MIN_REPLICAS 1 0, " +
+                "PRODUCE 1 0, FENCE 1 0, METADATA 3 0"),
+            // Broker 2 is in the ISR by the metadata of before, and in rack b by that of after
+            new KnownHistory(Rule.RACKS_IN_CHANGE, Violation.Kind.READ_THEN_LOST, setup("aab", three, 1, 2), "FENCE 3 0, METADATA 1 0, METADATA 2 0, HEARTBEAT 3 0, " +
+                "PRODUCE_ONE 1 0, FETCH 2 1, FETCH 2 1, RELABEL 2 1, HALF_METADATA 1 0, PRODUCE_ONE 1 0, CONSUME 1 0, FENCE 1 0, METADATA 3 0"),
+            new KnownHistory(Rule.RACK_REQUIRED, Violation.Kind.LOST, setup("aba", three, 1, 2), UNLABELLED_3 + LOST_TOGETHER),
+            new KnownHistory(Rule.RACKS_CHECKED, Violation.Kind.LOST, setup("aba", three, 1, 1), UNLABELLED_3 + "MIN_RACKS 1 1, " + LOST_TOGETHER));
+    }
+
+    static final List<KnownHistory> ALL = all();
+
+    private static final List<List<Step>> STEPS = ALL.stream().map(known -> History.steps(known.steps)).toList();
+
+    History history() {
+        return new History(setup, History.steps(steps));
+    }
+
+    @Override
+    public String toString() {
+        return rule.name();
+    }
+
+    /**
+     * The steps of one of them with the replicas of another cluster, mostly in their order: the first one is the preferred leader. Some choices
+     * are others, and some steps are omitted.
+     */
+    static List<Step> variant(Random random, Setup setup) {
+        List<Integer> roles = new ArrayList<>(setup.replicas());
+        if (random.nextInt(3) == 0)
+            Collections.shuffle(roles, random);
+        int rate = List.of(1_000, 40, 12).get(random.nextInt(3));
+        List<Step> found = new ArrayList<>();
+        int known = random.nextInt(ALL.size());
+        for (Step step : STEPS.get(known))
+            if (random.nextInt(rate) > 0)
+                found.add(new Step(step.kind(), roles.get(ALL.get(known).setup.replicas().indexOf(step.broker())),
+                    random.nextInt(rate) == 0 ? random.nextInt(1 << 20) : step.choice()));
+        return found;
+    }
+}

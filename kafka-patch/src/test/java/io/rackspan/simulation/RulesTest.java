@@ -1,0 +1,29 @@
+package io.rackspan.simulation;
+
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+
+/** The simulation finds it when a rule is knocked out that few histories miss. All rules are in the table of docs/results/simulation.md. */
+final class RulesTest {
+
+    private static final int HISTORIES = 60;
+
+    @BeforeAll
+    static void quiet() {
+        Quiet.logs();
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"APPEND_GATE", "AFTER_APPEND_GATE", "HIGH_WATERMARK_SPAN", "HIGH_WATERMARK_NUMBER", "NEWEST_RACKS", "CHANGES_WAKE", "TRUNCATION",
+        "QUORUM_SPAN", "QUORUM_NUMBER", "ELIGIBLE_SPAN", "ELIGIBLE_NUMBER", "ELIGIBLE_CLEAN", "FENCED_LEAVE", "STOCK_REFUSED", "RACK_REQUIRED", "STATIC_IGNORED"})
+    void aRuleThatIsKnockedOutIsMissed(Rule rule) {
+        Simulate.Finding finding = Simulate.find(rule, 0, HISTORIES - 1, Peril.SURVIVED);
+        assertNotNull(finding, "nothing is violated in " + HISTORIES + " histories without the rule that " + rule.text);
+        System.out.println(rule + ": " + finding.histories() + " histories, " + finding.violation().getMessage());
+        assertNotEquals(Violation.Kind.FAILED, finding.violation().kind, finding.violation().getMessage());
+    }
+}
