@@ -62,6 +62,8 @@ HEAVY = (
     "./rackspan report",
     "./rackspan report --gate docs/results/gates.yaml # exits 1",
     "gradle devDist",
+    "gradle simulate -Pseeds=1000",
+    "gradle simulate -Pseeds=300 -Prules=each",
     "gradle benchmark -Prounds=1 -Pjmh='-f 0 -wi 0 -i 1 -r 100ms -p replicas=3'",
     "./rackspan verify-stock --tier full 'kafka.cluster.Partition*' -o json",
     "python -m spark_analysis.benchmarks.checker --records 1e4",
