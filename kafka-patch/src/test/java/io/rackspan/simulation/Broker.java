@@ -261,14 +261,9 @@ final class Broker {
         orCreate();
         if (world.isBroken(Rule.MISSED_ELECTIONS) && partition.isLeader() && registration.leaderEpoch > partition.getLeaderEpoch())
             Knockout.missNoEpoch(partition, registration.leaderEpoch);
-        if (isKnown(registration) && !world.isBroken(Rule.KNOWN_METADATA))
-            return;
+        if (world.isBroken(Rule.KNOWN_METADATA))
+            Knockout.forgetProposal(partition);
         partition.makeLeader(registration, false, checkpoints, scala.Option.apply(world.controller.topicId()), scala.Option.empty());
-    }
-
-    /** True if an answer of the controller has brought the same before. */
-    private boolean isKnown(PartitionRegistration registration) {
-        return partition.isLeader() && partition.getPartitionEpoch() == registration.partitionEpoch && partition.getLeaderEpoch() == registration.leaderEpoch;
     }
 
     private void follow(PartitionRegistration registration) {

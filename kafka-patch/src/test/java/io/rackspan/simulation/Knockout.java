@@ -3,7 +3,10 @@ package io.rackspan.simulation;
 import kafka.cluster.Partition;
 
 import org.apache.kafka.metadata.KRaftMetadataCache;
+import org.apache.kafka.metadata.LeaderRecoveryState;
 import org.apache.kafka.server.common.KRaftVersion;
+import org.apache.kafka.server.partition.CommittedPartitionState;
+import org.apache.kafka.server.partition.PartitionState;
 
 import io.rackspan.metadata.BrokerRacks;
 import io.rackspan.metadata.RackRules;
@@ -19,6 +22,7 @@ final class Knockout {
 
     private static final Field PARTITION_EPOCH = field("partitionEpoch");
     private static final Field LEADER_EPOCH = field("leaderEpoch");
+    private static final Field PARTITION_STATE = field("partitionState");
 
     /** The metadata cache of a broker that lacks rules. */
     private static final class Cache extends KRaftMetadataCache {
@@ -77,6 +81,17 @@ final class Knockout {
     /** Any metadata is as new as what the partition has. */
     static void forgetPartitionEpoch(Partition partition) {
         set(PARTITION_EPOCH, partition, -1);
+    }
+
+    /** A proposal to change the ISR that is under way is not known any more when metadata arrives. */
+    static void forgetProposal(Partition partition) {
+        try {
+            PartitionState state = (PartitionState) PARTITION_STATE.get(partition);
+            if (state.isInflight())
+                PARTITION_STATE.set(partition, new CommittedPartitionState(state.isr(), LeaderRecoveryState.RECOVERED));
+        } catch (IllegalAccessException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private static void set(Field field, Partition partition, int value) {

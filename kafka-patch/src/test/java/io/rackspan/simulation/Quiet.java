@@ -1,15 +1,36 @@
 package io.rackspan.simulation;
 
 import org.apache.logging.log4j.Level;
+import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.core.config.Configurator;
+import org.junit.jupiter.api.extension.AfterAllCallback;
+import org.junit.jupiter.api.extension.BeforeAllCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** Keeps what brokers and controllers log of millions of elections from being written. */
-final class Quiet {
+import java.util.HashMap;
+import java.util.Map;
 
-    private Quiet() { }
+/** Keeps what brokers and controllers log of millions of elections from being written. Other tests of the JVM look at what is logged. */
+final class Quiet implements BeforeAllCallback, AfterAllCallback {
+
+    private static final String[] NAMES = {"kafka", "org.apache.kafka", "io.rackspan", "state"};
+
+    private final Map<String, Level> before = new HashMap<>();
 
     static void logs() {
-        for (String name : new String[] {"kafka", "org.apache.kafka", "io.rackspan", "state"})
+        for (String name : NAMES)
             Configurator.setLevel(name, Level.OFF);
+    }
+
+    @Override
+    public void beforeAll(ExtensionContext context) {
+        for (String name : NAMES)
+            before.put(name, LogManager.getLogger(name).getLevel());
+        logs();
+    }
+
+    @Override
+    public void afterAll(ExtensionContext context) {
+        before.forEach(Configurator::setLevel);
     }
 }

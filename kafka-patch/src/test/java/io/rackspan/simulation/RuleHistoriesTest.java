@@ -1,6 +1,6 @@
 package io.rackspan.simulation;
 
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -12,15 +12,11 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 /** For each rule that few random histories miss, a history that violates something without it, and nothing with it. */
+@ExtendWith(Quiet.class)
 final class RuleHistoriesTest {
 
     static List<KnownHistory> all() {
         return KnownHistory.ALL;
-    }
-
-    @BeforeAll
-    static void quiet() {
-        Quiet.logs();
     }
 
     @ParameterizedTest

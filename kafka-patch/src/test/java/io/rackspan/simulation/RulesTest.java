@@ -1,6 +1,6 @@
 package io.rackspan.simulation;
 
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -8,14 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 /** The simulation finds it when a rule is knocked out that few histories miss. All rules are in the table of docs/results/simulation.md. */
+@ExtendWith(Quiet.class)
 final class RulesTest {
 
     private static final int HISTORIES = 60;
-
-    @BeforeAll
-    static void quiet() {
-        Quiet.logs();
-    }
 
     @ParameterizedTest
     @EnumSource(names = {"APPEND_GATE", "AFTER_APPEND_GATE", "HIGH_WATERMARK_SPAN", "HIGH_WATERMARK_NUMBER", "NEWEST_RACKS", "CHANGES_WAKE", "TRUNCATION",
