@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 import time
@@ -326,6 +328,19 @@ def test_a_class_that_does_not_end_is_cut_off_and_its_jvm_is_gone(tmp_path: Path
     found = run.outcomes(0.0)
     assert found[KERBEROS].failure == "no end in 0 s"
     assert not Path(f"/proc/{run._process.pid}").exists() and not (tmp_path / "run" / "work").exists()
+
+
+def test_what_a_jvm_writes_is_bounded_and_of_a_long_log_the_end_is_read(tmp_path: Path) -> None:
+    variant = Variant("stock", find("stock"), artifacts("test", "junit"), tmp_path)
+    run = JvmRun(variant.path, [KERBEROS], tmp_path / "run")
+    limits = Path(f"/proc/{run._process.pid}/limits").read_text()
+    run.end()
+    assert re.search(r"Max file size +4294967296 ", limits), limits
+    with (tmp_path / "run" / "log").open("r+b") as log:
+        log.truncate(1 << 26)
+        log.seek(0, os.SEEK_END)
+        log.write(b"\nlast\n")
+    assert len(run._log()) == 1 << 24 and run._log().endswith("\nlast\n")
 
 
 def test_where_a_class_paused_is_reported(tmp_path: Path) -> None:

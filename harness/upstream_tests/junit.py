@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -30,6 +31,8 @@ _BEGUN = " :: STARTED"
 # Where one class cannot be loaded, every test of its JVM is reported as failed; alone it seems to hold none.
 _UNDISCOVERED = "TestEngine with ID 'junit-jupiter' encountered"
 _REPORT = "TEST-junit-jupiter.xml"
+_READ_BYTES = 1 << 24  # of a log, from its end
+_FILE_BYTES = 1 << 32  # that a JVM may write to a file, its log among them
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 24, 1, 2
 
 
@@ -72,7 +75,7 @@ class JvmRun:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=_heed_permissions,
+                preexec_fn=_bounded,
             )
         self._began = time.monotonic()
 
@@ -104,7 +107,10 @@ class JvmRun:
         shutil.rmtree(self.folder / "work", ignore_errors=True)
 
     def _log(self) -> str:
-        return (self.folder / "log").read_text(errors="replace")
+        """The end of what was printed. A test whose client repeats an error without a pause fills any memory."""
+        with (self.folder / "log").open("rb") as log:
+            log.seek(max(0, log.seek(0, os.SEEK_END) - _READ_BYTES))
+            return log.read().decode(errors="replace")
 
     def _last_begun(self) -> str:
         begun = [line for line in self._log().splitlines() if line.endswith(_BEGUN)]
@@ -162,8 +168,11 @@ def _unloaded(log: str) -> str:
     return f"{', '.join(dict.fromkeys(classes))} cannot be loaded: {', '.join(dict.fromkeys(causes))}"
 
 
-def _heed_permissions() -> None:
-    """Closes files that must not be read or written to root too: some tests look at what happens then."""
+def _bounded() -> None:
+    """Closes files that must not be read or written to root too: some tests look at what happens then. Bounds files."""
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    size = _FILE_BYTES if most == resource.RLIM_INFINITY else min(most, _FILE_BYTES)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
     libc = ctypes.CDLL(None)
     for capability in (_CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH):
         libc.prctl(_PR_CAPBSET_DROP, capability)  # refused to those who have no such power anyway
