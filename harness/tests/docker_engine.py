@@ -24,6 +24,7 @@ import docker.errors
 from harness.common.process_tree import children, end_with_parent
 from harness.common.wait import Pending, wait_for
 from harness.network import namespaces
+from harness.tests.limits import STUCK
 from harness.tests.ssh_machines import is_root
 
 # Packet filter rules would need modules of the kernel; without them the engine routes between its networks.
@@ -79,7 +80,7 @@ def engine(folder: Path) -> Iterator[Engine]:
         )
     where = f"unix://{folder}/socket"
     try:
-        wait_for("the engine to answer", lambda: _answers(where, process, folder), 180, do=f"read {folder / 'log'}")
+        wait_for("the engine to answer", lambda: _answers(where, process, folder), STUCK, do=f"read {folder / 'log'}")
         pid = children(process.pid)[0]
         yield Engine(where, pid)
         os.kill(pid, signal.SIGTERM)  # a clean shutdown, which unmounts its file systems

@@ -18,6 +18,7 @@ from harness.common.wait import wait_for
 from harness.distribution.locate import find
 from harness.load.resident import ResidentClient
 from harness.tests.kafka_tools import tool_environment
+from harness.tests.limits import STUCK
 
 ROOT = Path(__file__).parents[2]
 LIBS = ROOT / "build/dist/stock-kafka_2.13-4.3.1/libs"
@@ -43,7 +44,7 @@ class Broker:
                 self.admin.create_topics([NewTopic(name, partitions, 1, config=config or {})])[name].result(20)
             return name in self.admin.list_topics(timeout=5).topics
 
-        wait_for(f"topic {name}", made, 180)
+        wait_for(f"topic {name}", made, STUCK)
         return name
 
     def pause(self) -> None:
@@ -76,7 +77,7 @@ def stock_broker(folder: Path, clients: ResidentClient) -> Iterator[Broker]:
         process = subprocess.Popen(start, stdout=log, stderr=log, cwd=folder, env=env | {"KAFKA_HEAP_OPTS": "-Xmx384m"})
     try:
         admin = AdminClient({"bootstrap.servers": f"{host}:9092", "log_level": 0})
-        wait_for("one stock broker to answer", lambda: bool(admin.list_topics(timeout=2).brokers), 180)
+        wait_for("one stock broker to answer", lambda: bool(admin.list_topics(timeout=2).brokers), STUCK)
         yield Broker(process, f"{host}:9092", admin, clients)
     finally:
         process.kill()

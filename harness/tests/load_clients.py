@@ -15,6 +15,7 @@ from harness.load.command import Copy, Produce, Read, java_command
 from harness.load.process import LoadProcess
 from harness.load.records import read_acks, read_reads
 from harness.load.resident import ServedRun
+from harness.tests.limits import STUCK
 from harness.tests.load_broker import JAR, LIBS, Broker
 
 JVM = ("-Xmx256m", *QUICK)
@@ -65,7 +66,7 @@ def answered(running: LoadClient) -> None:
         last = [line for line in running.lines if line["event"] == "second"][-1]
         return bool(last["acked"] + sum(last["errors"].values()) >= sent)
 
-    wait_for("the answers", all_of_it, 180)
+    wait_for("the answers", all_of_it, STUCK)
 
 
 def passes(running: LoadClient, seconds: float) -> None:
@@ -75,4 +76,4 @@ def passes(running: LoadClient, seconds: float) -> None:
     def later() -> bool:
         return any(line.get("mono_ns", 0) >= from_ns + seconds * 1e9 for line in running.lines)
 
-    wait_for("the client's clock", later, 180)
+    wait_for("the client's clock", later, STUCK)

@@ -28,6 +28,7 @@ from harness.network.netns_support import attempt
 from harness.spec.cluster_spec import parse
 from harness.spec.cluster_state import State
 from harness.spec.topology import Node, plan
+from harness.tests.limits import STUCK
 
 SSHD = "/usr/sbin/sshd"
 RACKS = {"a": 2, "b": 2, "c": 2}  # and as many more as controllers are requested, the first in rack a
@@ -100,7 +101,7 @@ def _start(network: NetnsBackend, node: Node, cluster: Path) -> dict[str, str]:
     script = f"{shlex.join(apart)} < /dev/null > {shlex.quote(f'{folder}/log')} 2>&1 &"
     subprocess.run(network.inside(node.name, ["bash", "-c", script], stay=True), check=True)
     log = folder / "log"
-    wait_for("sshd to listen", lambda: "Server listening" in log.read_text(), 180, do=f"read {log}")
+    wait_for("sshd to listen", lambda: "Server listening" in log.read_text(), STUCK, do=f"read {log}")
     return {"address": node.address, "rack": node.rack, "host_key": (folder / "host.pub").read_text().strip()}
 
 

@@ -19,6 +19,7 @@ from typing import Self
 from harness.common import wait
 from harness.common.wait import Pending
 from harness.tests.commands import PROGRAM, environment, in_background
+from harness.tests.limits import STUCK
 
 _ROWS, _COLUMNS = 50, 160
 _HOME = "\x1b[H"  # each picture begins at the upper left
@@ -78,7 +79,7 @@ class Terminal:
             self._read()
             return self._process.poll() is not None or Pending(self.shown)
 
-        wait.wait_for(f"the command to end after {key!r}", ended, 180)
+        wait.wait_for(f"the command to end after {key!r}", ended, STUCK)
         self._read()
         assert _LEFT in self._text and self._text.rfind(_CURSOR_SHOWN) > self._text.rfind(_CURSOR_HIDDEN)
         assert termios.tcgetattr(self._slave) == self._before

@@ -24,6 +24,7 @@ from harness.hosts.host import Capability, ProcessState
 from harness.network.netns_support import attempt
 from harness.tests import ssh_machines
 from harness.tests.bare_hosts import Hosts, hosts_of
+from harness.tests.limits import STUCK
 
 TALK = "import socket, sys; s = socket.create_connection((sys.argv[1], 7000), 2); print(s.recv(9).decode())"
 LISTEN = """import socket, sys
@@ -87,7 +88,7 @@ def test_a_process_writes_its_log_and_is_paused_and_killed(hosts: Hosts) -> None
     host = hosts.host("a2")
     process = hosts.start("a2", "sh", "-c", "echo $GREETING; exec sleep 60")
     assert host.process(f"{host.root}/pid") == process
-    wait_for("its words", lambda: host.read(f"{host.root}/out"), 180)
+    wait_for("its words", lambda: host.read(f"{host.root}/out"), STUCK)
     assert host.read(f"{host.root}/out") == "hello 'world'\n"
     assert [p for _, p in hosts.backend.leftovers(str(hosts.folder))] == [process]
     for number, state in (
@@ -96,7 +97,7 @@ def test_a_process_writes_its_log_and_is_paused_and_killed(hosts: Hosts) -> None
         (SIGKILL, ProcessState.GONE),
     ):
         assert host.signal(process, number)
-        wait_for(f"it to be {state.value}", lambda wanted=state: host.state(process) is wanted, 180)  # type: ignore[misc]
+        wait_for(f"it to be {state.value}", lambda wanted=state: host.state(process) is wanted, STUCK)  # type: ignore[misc]
     assert not host.signal(process, SIGKILL)
 
 
@@ -111,7 +112,7 @@ def test_hosts_and_the_driver_reach_each_other(hosts: Hosts) -> None:
         done = hosts.host("b1").shell(shlex.join([*inside, talk, address]))
         return done.out.strip() == "well met" or Pending(done.err[-200:])
 
-    wait_for("it to listen", answered, 180)
+    wait_for("it to listen", answered, STUCK)
     assert hosts.host("a1").run([*inside, talk, address]).strip() == "well met"
     hosts.backend.enter()
     driver = subprocess.run([sys.executable, "-c", TALK, address], capture_output=True, text=True)
@@ -135,7 +136,7 @@ def test_a_cut_drops_all_packets_until_it_is_healed(hosts: Hosts) -> None:
             return dict(zip(names, found, strict=True))
 
     def answered(*names: str) -> None:
-        wait_for(f"{', '.join(names)} to be answered", lambda: all(met(*names).values()), 180)
+        wait_for(f"{', '.join(names)} to be answered", lambda: all(met(*names).values()), STUCK)
 
     links = hosts.links
     answered("b1", "a1", "a2", "c1")
@@ -201,9 +202,9 @@ def test_a_killed_harness_leaves_no_process(backend: str, tmp_path: Path) -> Non
         printed = killed(backend, folder, [sys.executable])
         assert len(printed["pids"]) == 5
         if backend != "netns":
-            wait_for("two processes a host", lambda: len(left(folder)) == 10 or Pending(str(left(folder))), 180)
+            wait_for("two processes a host", lambda: len(left(folder)) == 10 or Pending(str(left(folder))), STUCK)
         else:  # all processes end by themselves
-            wait_for("all to be gone", lambda: left(folder) == [] or Pending(str(left(folder))), 180)
+            wait_for("all to be gone", lambda: left(folder) == [] or Pending(str(left(folder))), STUCK)
     finally:  # as the next harness does with leftovers
         Hosts(backend, folder).end()
     assert left(folder) == []

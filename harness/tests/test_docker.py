@@ -24,6 +24,7 @@ from harness.spec.cluster_spec import parse
 from harness.tests.bare_hosts import Hosts, hosts_of
 from harness.tests.commands import rackspan
 from harness.tests.docker_engine import Engine
+from harness.tests.limits import STUCK
 
 CREATE = ["--create", "--if-not-exists", "--topic", "t", "--replication-factor", "3", "--config", "min.insync.racks=3"]
 UNDER = "--under-min-rack-isr-partitions"
@@ -154,7 +155,7 @@ def test_compose_file_starts_three_racks(engine: Any) -> None:
         run("up", "-d")
         wait_for("a topic in three racks", lambda: topics(*CREATE), 120)
         run("kill", "c")
-        wait_for("it to be listed", lambda: "Topic: t\t" in topics("--describe", UNDER), 180)
+        wait_for("it to be listed", lambda: "Topic: t\t" in topics("--describe", UNDER), STUCK)
     finally:
         run("down", "--volumes")
 

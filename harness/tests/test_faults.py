@@ -25,6 +25,7 @@ from harness.hosts.host import ProcessState
 from harness.spec.cluster_spec import parse
 from harness.spec.topology import plan
 from harness.tests.commands import rackspan
+from harness.tests.limits import STUCK
 from harness.tests.terminal import Terminal
 from harness.tests.test_kafka_cluster import Record, home_of
 
@@ -136,7 +137,9 @@ def test_a_full_disk_ends_a_broker_and_another_one_leads(cluster: KafkaCluster) 
         (name,) = names
         assert cluster.node_states(names) == {name: "failed"}
         others = {1, 2, 3} - {cluster.node(name).node.id}
-        wait_for("another leader", lambda: leader(cluster, 1) in others or Pending(f"leader {leader(cluster, 1)}"), 180)
+        wait_for(
+            "another leader", lambda: leader(cluster, 1) in others or Pending(f"leader {leader(cluster, 1)}"), STUCK
+        )
         with pytest.raises(RackspanError) as e:
             fill(cluster.select(names))
         assert str(e.value) == (

@@ -15,6 +15,7 @@ from harness.common.paths import project_root
 from harness.common.wait import wait_for
 from harness.hosts.host import ProcessState
 from harness.tests.commands import begin, in_background, processes, rackspan
+from harness.tests.limits import STUCK
 
 pytestmark = pytest.mark.cluster
 
@@ -26,7 +27,7 @@ def started(home: Path, background: bool = False) -> subprocess.Popen[str]:
     command = begin("up", *SMALL, home=home, background=background)
     pids = [home / "clusters" / "lab" / node / "pid" for node in ("a1", "ctrl-1")]
     try:
-        wait_for("both pid files", lambda: all(p.exists() for p in pids), 180, every=0.02)
+        wait_for("both pid files", lambda: all(p.exists() for p in pids), STUCK, every=0.02)
     except BaseException:
         command.terminate()  # which ends its nodes
         command.communicate()
@@ -43,7 +44,7 @@ def started(home: Path, background: bool = False) -> subprocess.Popen[str]:
 def test_an_interrupted_up_leaves_nothing(home: Path, number: signal.Signals, background: bool) -> None:
     command = started(home, background)
     command.send_signal(number)
-    _, err = command.communicate(timeout=180)
+    _, err = command.communicate(timeout=STUCK)
     assert command.returncode == 130
     assert "Traceback" not in err
     assert processes(home, "lab") == 0
@@ -62,7 +63,7 @@ def test_a_soak_in_the_background_ends_cleanly(home: Path, tmp_path: Path, numbe
     try:
         found = wait_for("a load client", clients, 120)
         command.send_signal(number)
-        _, err = command.communicate(timeout=180)
+        _, err = command.communicate(timeout=STUCK)
     finally:
         command.kill()
     assert command.returncode == 130, err
@@ -79,11 +80,11 @@ def test_a_terminated_session_of_tests_ends_its_clusters(tmp_path: Path) -> None
         [sys.executable, "-m", "pytest", *options, one], cwd=project_root(), stdout=subprocess.PIPE, text=True
     )
     found = (tmp_path / "base").glob
-    pids = wait_for("a node", lambda: list(found("*/home/clusters/*/*/pid")), 180, every=0.02)
+    pids = wait_for("a node", lambda: list(found("*/home/clusters/*/*/pid")), STUCK, every=0.02)
     folder = pids[0].parent.parent
     try:
         session.terminate()
-        out, _ = session.communicate(timeout=180)
+        out, _ = session.communicate(timeout=STUCK)
         assert session.returncode == pytest.ExitCode.INTERRUPTED, out
         assert not folder.exists()
         assert processes(folder.parent.parent, folder.name) == 0
@@ -114,7 +115,7 @@ def test_what_a_killed_up_left_is_ended_by_the_next_up(home: Path) -> None:
     cluster = KafkaCluster.open("lab")
     left = [cluster.node(name).look() for name in ("a1", "ctrl-1")]
     # a process that is becoming another program has no mark for a moment
-    wait_for("the nodes that the killed command left", lambda: processes(home, "lab") >= 2, 180)
+    wait_for("the nodes that the killed command left", lambda: processes(home, "lab") >= 2, STUCK)
     up = rackspan("up", *SMALL, home=home)
     assert up.returncode == 0, up.stderr
     assert "✓ leftovers of an interrupted run ended" in up.stderr
@@ -152,4 +153,4 @@ def test_a_command_on_a_cluster_that_another_one_works_on_says_so(home: Path) ->
     finally:
         command.send_signal(signal.SIGCONT)
         command.send_signal(signal.SIGINT)
-        command.communicate(timeout=180)
+        command.communicate(timeout=STUCK)

@@ -22,6 +22,7 @@ from harness.faults.rack import rack_down
 from harness.hosts.host import ProcessState
 from harness.tests.commands import rackspan
 from harness.tests.conftest import small
+from harness.tests.limits import STUCK
 
 pytestmark = pytest.mark.cluster
 
@@ -85,7 +86,7 @@ def test_replicas_of_a_killed_rack_leave_the_isr_and_rejoin_it(cluster: KafkaClu
         isr = {p.isr for p in cluster.view().partitions if p.topic == "killed"}
         return all(1 not in i for i in isr) or Pending(f"ISR {isr}")
 
-    wait_for("the ISR to leave broker 1 out", shrunk, 180)
+    wait_for("the ISR to leave broker 1 out", shrunk, STUCK)
     status = cluster.status()
     assert status.health == "degraded"
     assert {"a1 is stopped", "ctrl-1 is stopped", "3 partitions under-replicated"} == set(status.reasons)
@@ -97,7 +98,7 @@ def test_replicas_of_a_killed_rack_leave_the_isr_and_rejoin_it(cluster: KafkaClu
 def test_a_paused_broker_is_fenced_and_unfenced_when_resumed(cluster: KafkaCluster) -> None:
     cluster.pause("b1")
     assert cluster.node_states(["b1"]) == {"b1": "paused"}
-    wait_for("broker 2 to be fenced", lambda: 2 not in cluster.view().racks, 180)
+    wait_for("broker 2 to be fenced", lambda: 2 not in cluster.view().racks, STUCK)
     with pytest.raises(RackspanError, match="not ready: b1"):
         cluster.wait_ready("b1", seconds=0.2)
     with pytest.raises(RackspanError) as e:
@@ -258,4 +259,4 @@ def assert_removed(cluster: KafkaCluster) -> None:
         listening = [n for n in cluster.plan.listeners if answers(*n)]
         return not listening or block_owner(cluster.state.block) is not None or Pending(f"answered by {listening}")
 
-    wait_for(f"the addresses of {cluster.name} to be free", free, 180)
+    wait_for(f"the addresses of {cluster.name} to be free", free, STUCK)

@@ -13,6 +13,7 @@ from harness.backends.local import MARKER, LocalBackend, LocalHost
 from harness.common.errors import RackspanError
 from harness.common.wait import wait_for
 from harness.hosts.host import Host, Process, ProcessState
+from harness.tests.limits import STUCK
 
 
 @pytest.fixture
@@ -30,16 +31,16 @@ def test_a_process_outlives_the_shell_that_started_it_and_is_known_by_its_pid_fi
     try:
         assert host.process(f"{host.root}/pid") == process
         assert host.state(process) is ProcessState.RUNNING
-        wait_for("its words", lambda: host.read(f"{host.root}/out"), 180)
+        wait_for("its words", lambda: host.read(f"{host.root}/out"), STUCK)
         assert host.read(f"{host.root}/out") == "hello 'world' $HOME\n"
         assert [p for _, p in LocalBackend().leftovers(host.root)] == [process]
         host.signal(process, SIGSTOP)
-        wait_for("it to be paused", lambda: host.state(process) is ProcessState.PAUSED, 180)
+        wait_for("it to be paused", lambda: host.state(process) is ProcessState.PAUSED, STUCK)
         host.signal(process, SIGCONT)
-        wait_for("it to continue", lambda: host.state(process) is ProcessState.RUNNING, 180)
+        wait_for("it to continue", lambda: host.state(process) is ProcessState.RUNNING, STUCK)
     finally:
         host.signal(process, SIGKILL)
-    wait_for("it to end", lambda: host.state(process) is ProcessState.GONE, 180)
+    wait_for("it to end", lambda: host.state(process) is ProcessState.GONE, STUCK)
     assert not host.signal(process, SIGKILL)
 
 
@@ -61,14 +62,14 @@ def test_a_process_that_ended_but_was_not_reaped_is_gone(host: LocalHost) -> Non
     process = Process(child.pid, int(stat.rpartition(")")[2].split()[19]))
     child.kill()
     try:
-        wait_for("it to count as gone", lambda: host.state(process) is ProcessState.GONE, 180)
+        wait_for("it to count as gone", lambda: host.state(process) is ProcessState.GONE, STUCK)
     finally:
         child.wait()
 
 
 def test_a_missing_command_is_named(host: LocalHost) -> None:
     process = start(host, "no-such-command")
-    wait_for("it to end", lambda: host.state(process) is ProcessState.GONE, 180)
+    wait_for("it to end", lambda: host.state(process) is ProcessState.GONE, STUCK)
     assert "no-such-command" in host.read(f"{host.root}/out")
 
 
@@ -90,7 +91,7 @@ def test_a_process_that_the_first_scan_misses_is_ended(host: LocalHost) -> None:
 
 def test_all_marked_processes_are_ended(host: LocalHost) -> None:
     start(host, "sh", "-c", "sleep 61 & sleep 62")
-    wait_for("both children", lambda: len(LocalBackend().leftovers(host.root)) == 3, 180)
+    wait_for("both children", lambda: len(LocalBackend().leftovers(host.root)) == 3, STUCK)
     other = LocalHost("x2", "127.0.0.1", host.root + "-other")
     survivor = start(other, "sleep", "60")
     end_processes(Path(host.root), LocalBackend())

@@ -18,6 +18,7 @@ from harness.common.wait import Pending, wait_for
 from harness.network.link_measurement import TOLERANCE
 from harness.network.netns_support import attempt
 from harness.tests.bare_hosts import Hosts, hosts_of
+from harness.tests.limits import STUCK
 from harness.tests.test_backends import killed, left
 
 NOBODY = 65534
@@ -112,7 +113,7 @@ def test_a_host_is_disconnected_and_connected_again(hosts: Hosts) -> None:
     hosts.links.disconnect("a2")
     assert silent(hosts, "a1", "a2") and reaches(hosts, "a1", "b1")
     hosts.links.connect("a2")
-    wait_for("a2 to be back", lambda: reaches(hosts, "a1", "a2"), 180)
+    wait_for("a2 to be back", lambda: reaches(hosts, "a1", "a2"), STUCK)
 
 
 def test_unknown_racks_and_nodes_are_refused(hosts: Hosts) -> None:
@@ -151,7 +152,7 @@ def test_an_ordinary_user_gets_the_same(hosts: Hosts, open_folder: Path) -> None
     printed = killed("netns", shared / "crashed", [*elsewhere, *readable_python(elsewhere, open_folder / "project")])
     assert [(s["racks"], s["requested_ms"]) for s in printed["observed"]] == [("a-b", 8), ("a-c", 8), ("b-c", 8)]
     assert all(abs(s["p50_ms"] - 8) <= 0.8 for s in printed["observed"]), printed
-    wait_for("all to be gone", lambda: left(shared / "crashed") == [] or Pending(str(left(shared / "crashed"))), 180)
+    wait_for("all to be gone", lambda: left(shared / "crashed") == [] or Pending(str(left(shared / "crashed"))), STUCK)
 
 
 def test_missing_rights_are_an_environment_error(tmp_path: Path) -> None:

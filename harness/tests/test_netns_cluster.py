@@ -25,6 +25,7 @@ from harness.network.link_files import DAEMON
 from harness.network.netns_support import attempt
 from harness.tests.commands import rackspan
 from harness.tests.conftest import small
+from harness.tests.limits import STUCK
 from harness.tests.test_kafka_cluster import Record, create_topic, home_of
 
 pytestmark = pytest.mark.cluster
@@ -53,7 +54,7 @@ def wait_isr(cluster: KafkaCluster, topic: str, wanted: tuple[int, ...]) -> None
         now = isr(cluster, topic)
         return now == {wanted} or Pending(f"ISR {now}")
 
-    wait_for(f"the ISR of {topic} to be {wanted}", probe, 180)
+    wait_for(f"the ISR of {topic} to be {wanted}", probe, STUCK)
 
 
 def test_a_cut_rack_leaves_the_isr_though_its_broker_runs(cluster: KafkaCluster) -> None:
@@ -131,7 +132,7 @@ def test_the_bandwidth_of_a_host_is_limited(cluster: KafkaCluster) -> None:
     with bandwidth_limited(cluster, "c1", "2mbit") as name:
         assert (name, cluster.links.faults()) == ("c1", ["c1 has 2mbit each way"])
         times = [time.monotonic()]
-        with wait_for("it to listen", lambda: socket.create_connection((node.node.address, 7000), 5), 180) as there:
+        with wait_for("it to listen", lambda: socket.create_connection((node.node.address, 7000), 5), STUCK) as there:
             there.sendall(b"x" * 500_000)
             there.shutdown(socket.SHUT_WR)
             first = there.recv(1)  # it answers when it has everything
@@ -139,7 +140,7 @@ def test_the_bandwidth_of_a_host_is_limited(cluster: KafkaCluster) -> None:
             assert len(first + there.makefile("rb").read()) == 500_000
         times.append(time.monotonic())
     assert [later - earlier > 1.2 for earlier, later in itertools.pairwise(times)] == [True, True], times
-    wait_for("it to end", lambda: node.host.state(echo) is ProcessState.GONE, 180)
+    wait_for("it to end", lambda: node.host.state(echo) is ProcessState.GONE, STUCK)
     with pytest.raises(RackspanError, match="cannot limit c1\n  observed: cannot read '2' as a bandwidth with unit"):
         cluster.links.limit_bandwidth("c1", "2")
     assert cluster.links.faults() == []
@@ -191,7 +192,7 @@ def test_a_cluster_whose_delay_daemon_died_can_be_started_again(cluster: KafkaCl
     daemon = json.loads((cluster.folder / DAEMON).read_text())["pid"]
     os.kill(daemon, SIGKILL)
     nodes = [n.name for n in cluster.select("all")]
-    wait_for("no node to run", lambda: not {"running", "paused"} & set(cluster.node_states(nodes).values()), 180)
+    wait_for("no node to run", lambda: not {"running", "paused"} & set(cluster.node_states(nodes).values()), STUCK)
     assert cluster.status().health == "failed"
     with pytest.raises(RackspanError, match="the hosts of cluster 'apart' are gone"):
         cluster.view()

@@ -25,6 +25,7 @@ from harness.load.command import Copy, Produce, Read, java_command
 from harness.load.records import read_acks, read_reads
 from harness.load.resident import ResidentClient, resident_client
 from harness.run_folder.run_folder import read_events
+from harness.tests.limits import STUCK
 from harness.tests.load_broker import JAR, LIBS, MISSING, Broker, stock_broker
 
 pytestmark = pytest.mark.skipif(MISSING, reason="needs build/load/rackspan-load.jar and the stock distribution")
@@ -69,7 +70,7 @@ def wait_gone(pid: int) -> None:
         except psutil.NoSuchProcess:
             return True
 
-    wait_for("the resident load client to be gone", gone, 180)
+    wait_for("the resident load client to be gone", gone, STUCK)
 
 
 def test_runs_at_once_have_their_own_counts_and_errors(
@@ -164,7 +165,7 @@ def test_a_caller_that_reads_late_gets_the_last_lines(broker: Broker, resident: 
     with resident.run(spec.args(), tmp_path / "log", status=read) as run:
         run.wait_line("started", 60)
         run._send("rate 100\n" * 600)  # more answers than the connection has room for
-        wait_for("the last record", lambda: sum(read_acks(spec.out)["result"].to_numpy() == "OK") >= 249, 180)
+        wait_for("the last record", lambda: sum(read_acks(spec.out)["result"].to_numpy() == "OK") >= 249, STUCK)
         time.sleep(1.5)
         reads.set()
         assert run.finish(60)["stopped_by"] == "duration"

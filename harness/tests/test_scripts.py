@@ -19,6 +19,7 @@ from harness.common.wait import Pending, wait_for
 from harness.distribution.locate import find
 from harness.spec.cluster_spec import parse
 from harness.tests.kafka_tools import tool_environment
+from harness.tests.limits import STUCK
 
 pytestmark = pytest.mark.cluster
 SPEC = {"name": "scripts", "racks": "a:1,b:1", "controllers": 1}
@@ -83,7 +84,7 @@ def test_leaders_and_replicas_are_reassigned(cluster: KafkaCluster, tmp_path: Pa
         text = tool(cluster, "kafka-topics", "--describe", "--topic", "t")
         return f"Replicas: {second},{first}" in text or Pending(text)
 
-    wait_for("the reassignment to end", moved, 180)
+    wait_for("the reassignment to end", moved, STUCK)
     tool(cluster, "kafka-leader-election", "--election-type", "preferred", "--all-topic-partitions")
     assert f"Leader: {second}" in tool(cluster, "kafka-topics", "--describe", "--topic", "t")
 
@@ -139,11 +140,13 @@ def test_a_server_is_formatted_started_and_stopped(tmp_path: Path) -> None:
     started = script("kafka-server-start", "-daemon", str(config), fast=False, LOG_DIR=str(tmp_path / "logs"))
     assert started.returncode == 0, started.stderr
     try:
-        wait_for("the server", lambda: view([f"{address}:9092"]).racks or Pending("no broker"), 180)
+        wait_for("the server", lambda: view([f"{address}:9092"]).racks or Pending("no broker"), STUCK)
     finally:
         stopped = script("kafka-server-stop", str(config))
     assert stopped.stdout == "asked 1 server(s) to stop\n"
-    wait_for("the server's end", lambda: script("kafka-server-stop", str(config)).returncode == 1 or Pending("on"), 180)
+    wait_for(
+        "the server's end", lambda: script("kafka-server-stop", str(config)).returncode == 1 or Pending("on"), STUCK
+    )
     gone = script("kafka-server-stop", str(config))
     release_block(tmp_path, block)
     assert gone.stderr == f"no server of this distribution is running with {config}\n"

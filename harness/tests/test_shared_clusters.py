@@ -21,6 +21,7 @@ from harness.ducktape_support.reuse import last_of_its_cluster
 from harness.ducktape_support.session import charge, read_report, run_suite
 from harness.ducktape_support.shared_clusters import SharedCluster, key_of
 from harness.tests.conftest import small
+from harness.tests.limits import STUCK
 
 TESTS = """
 import signal
@@ -33,6 +34,7 @@ from harness.common.process_tree import end_with_parent
 from harness.common.wait import wait_for
 from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.tests.conftest import small
+from harness.tests.limits import STUCK
 
 ANSWERS = "kafka_network_RequestMetrics_Errors_total"
 
@@ -49,7 +51,7 @@ class Sharing(Test):
         kafka.kafka.start("a1")
         Topics(kafka.bootstrap).create("t", [[1]])
         assert kafka.metric(ANSWERS, request="CreateTopics") >= 1
-        wait_for("the log of t", lambda: kafka.logged("a1", "Created log for partition t-0"), 180)
+        wait_for("the log of t", lambda: kafka.logged("a1", "Created log for partition t-0"), STUCK)
         kafka.end()
         return kafka.kafka.name
 
@@ -115,7 +117,7 @@ def test_a_killed_session_leaves_no_cluster(home: Path, suite: Path, tmp_path: P
         record = wait_for("a cluster to be idle", lambda: idle(tmp_path), 120)
         assert record.held
         os.kill(session.pid, signal.SIGKILL)
-        wait_for("the cluster to end", lambda: not record.held and not cluster_folders.remains(), 180)
+        wait_for("the cluster to end", lambda: not record.held and not cluster_folders.remains(), STUCK)
 
 
 def idle(folder: Path) -> SharedCluster | Pending:

@@ -19,6 +19,7 @@ from harness.common.errors import RackspanError
 from harness.common.paths import project_root
 from harness.common.progress import Progress
 from harness.common.wait import wait_for
+from harness.tests.limits import STUCK
 
 JUNIT = '<testsuites><testsuite tests="{}" failures="{}" errors="0" skipped="{}"/></testsuites>'
 
@@ -88,7 +89,7 @@ def test_an_interrupt_ends_what_runs_and_starts_nothing_more(tmp_path: Path) -> 
     wanted = [Stage(p.name, [sys.executable, "-c", waits, str(p)]) for p in (one, two, three)]
 
     def interrupt() -> None:
-        wait_for("both stages to run", lambda: one.exists() and two.exists(), 180)
+        wait_for("both stages to run", lambda: one.exists() and two.exists(), STUCK)
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
@@ -120,7 +121,7 @@ def test_a_stage_ends_with_whoever_runs_it(tmp_path: Path) -> None:
     stage = int(wait_for("the stage", lambda: (tmp_path / "pid").read_text(), 60))
     runner.kill()
     runner.wait()
-    wait_for("the stage to end", lambda: _ended(stage), 180)
+    wait_for("the stage to end", lambda: _ended(stage), STUCK)
 
 
 def _ended(pid: int) -> bool:
