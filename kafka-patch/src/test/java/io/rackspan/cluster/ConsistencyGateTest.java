@@ -22,8 +22,6 @@ import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.VerificationGuard;
 
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
@@ -38,24 +36,14 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 /** Topics that require more than their partition has: replicas 1 and 2 in rack a, 3 in rack b, 4 in rack c. */
-final class ConsistencyGateTest {
+final class ConsistencyGateTest extends LeaderTest {
 
     private static final String ACTION = "min.insync.replicas.inconsistent.action";
     private static final List<Integer> PAIR = List.of(1, 2);
     private static final Map<String, String> THREE = Map.of("min.insync.replicas", "3");
 
-    private LeaderFixture broker;
-
-    @BeforeEach
-    void start() throws Exception {
-        broker = new LeaderFixture(Map.of());
-        broker.brokers("a", "a", "b", "c");
-    }
-
-    @AfterEach
-    void stop() throws Exception {
-        broker.close();
-        assertEquals(List.of(), broker.faults);
+    ConsistencyGateTest() {
+        super("a", "a", "b", "c");
     }
 
     private PartitionResponse refused(int acks) {

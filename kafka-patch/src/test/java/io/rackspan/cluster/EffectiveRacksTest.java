@@ -10,8 +10,6 @@ import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.ProduceResponse.PartitionResponse;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
 
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -26,23 +24,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
 /** Where fewer racks suffice than min.insync.racks says: replicas 1 and 2 in rack a, 3 in rack b, 4 in rack c. */
-final class EffectiveRacksTest {
+final class EffectiveRacksTest extends LeaderTest {
 
     private static final List<Integer> ONE_RACK = List.of(1, 2);
     private static final Map<String, String> TWO_RACKS = Map.of("min.insync.racks", "2");
 
-    private LeaderFixture broker;
-
-    @BeforeEach
-    void start() throws Exception {
-        broker = new LeaderFixture(Map.of());
-        broker.brokers("a", "a", "b", "c");
-    }
-
-    @AfterEach
-    void stop() throws Exception {
-        broker.close();
-        assertEquals(List.of(), broker.faults);
+    EffectiveRacksTest() {
+        super("a", "a", "b", "c");
     }
 
     private CompletableFuture<PartitionResponse> marker() {

@@ -7,8 +7,6 @@ import org.apache.kafka.common.utils.LogCaptureAppender;
 
 import io.rackspan.metadata.StaticRacksWarning;
 
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
@@ -19,23 +17,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
 /** The leader goes by the level of rackspan.version and by min.insync.racks in the metadata log. Brokers 1 and 2 in rack a, 3 in rack b. */
-final class LevelGatesTest {
+final class LevelGatesTest extends LeaderTest {
 
     private static final String RACKS = "min.insync.racks";
     private static final String STATIC_RACKS = "2";
 
-    private LeaderFixture broker;
-
-    @BeforeEach
-    void start() throws Exception {
-        broker = new LeaderFixture(Map.of(RACKS, STATIC_RACKS));
-        broker.brokers("a", "a", "b");
-    }
-
-    @AfterEach
-    void stop() throws Exception {
-        broker.close();
-        assertEquals(List.of(), broker.faults);
+    LevelGatesTest() {
+        super(Map.of(RACKS, STATIC_RACKS), "a", "a", "b");
     }
 
     private void clusterDefault(String value) {

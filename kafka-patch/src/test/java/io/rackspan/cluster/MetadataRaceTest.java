@@ -7,8 +7,6 @@ import org.apache.kafka.common.metadata.UnregisterBrokerRecord;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.ProduceResponse.PartitionResponse;
 
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -22,20 +20,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
 /** Requests that come in the middle of a metadata update: replicas 1 and 2 in rack a, 3 in rack b. */
-final class MetadataRaceTest {
+final class MetadataRaceTest extends LeaderTest {
 
-    private LeaderFixture broker;
-
-    @BeforeEach
-    void start() throws Exception {
-        broker = new LeaderFixture(Map.of());
-        broker.brokers("a", "a", "b");
-    }
-
-    @AfterEach
-    void stop() throws Exception {
-        broker.close();
-        assertEquals(List.of(), broker.faults);
+    MetadataRaceTest() {
+        super("a", "a", "b");
     }
 
     private PartitionChangeRecord isr(Integer... isr) {

@@ -8,8 +8,6 @@ import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.ProduceResponse.PartitionResponse;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
 
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
@@ -22,23 +20,13 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 /** Answers to acks=min.insync.replicas on a real partition with a real log: replicas 1 and 2 in rack a, 3 and 4 in rack b. */
-final class QuorumAcksTest {
+final class QuorumAcksTest extends LeaderTest {
 
     private static final List<Integer> ALL = List.of(1, 2, 3, 4);
     private static final Map<String, String> TWO_IN_TWO = Map.of("min.insync.replicas", "2", "min.insync.racks", "2");
 
-    private LeaderFixture broker;
-
-    @BeforeEach
-    void start() throws Exception {
-        broker = new LeaderFixture(Map.of());
-        broker.brokers("a", "a", "b", "b");
-    }
-
-    @AfterEach
-    void stop() throws Exception {
-        broker.close();
-        assertEquals(List.of(), broker.faults);
+    QuorumAcksTest() {
+        super("a", "a", "b", "b");
     }
 
     @Test

@@ -6,41 +6,25 @@ import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.ProduceResponse.PartitionResponse;
 
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
+import static io.rackspan.cluster.LeaderFixture.now;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 /** The three gates on a real partition with a real log: replicas 1 and 2 in rack a, 3 in rack b, 4 in rack c. */
-final class RackGatesTest {
+final class RackGatesTest extends LeaderTest {
 
     private static final List<Integer> ALL = List.of(1, 2, 3);
     private static final Map<String, String> TWO_RACKS = Map.of("min.insync.racks", "2");
 
-    private LeaderFixture broker;
-
-    @BeforeEach
-    void start() throws Exception {
-        broker = new LeaderFixture(Map.of());
-        broker.brokers("a", "a", "b", "c");
-    }
-
-    @AfterEach
-    void stop() throws Exception {
-        broker.close();
-        assertEquals(List.of(), broker.faults);
-    }
-
-    private static PartitionResponse now(CompletableFuture<PartitionResponse> answer) {
-        assertTrue(answer.isDone(), "the request should have been answered");
-        return answer.join();
+    RackGatesTest() {
+        super("a", "a", "b", "c");
     }
 
     @Test

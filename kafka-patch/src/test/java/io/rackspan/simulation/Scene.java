@@ -26,8 +26,7 @@ enum Scene {
         void add(Steps steps) {
             steps.time();
             steps.add(Kind.PRODUCE);
-            steps.others(Kind.FETCH);
-            steps.others(Kind.FETCH);
+            steps.othersReplicate();
             steps.time();
             steps.add(Kind.CHECK_ISR);
             steps.add(Kind.DELIVER_PROMPT);
@@ -56,8 +55,7 @@ enum Scene {
         @Override
         void add(Steps steps) {
             LAGS.add(steps);
-            steps.add(Kind.FETCH);
-            steps.add(Kind.FETCH);
+            steps.replicates();
             steps.add(Kind.DELIVER_PROMPT);
         }
     },
@@ -74,8 +72,7 @@ enum Scene {
             if (steps.maybe(3))
                 steps.othersReadOneBatch();
             steps.add(steps.maybe(2) ? Kind.PRODUCE : Kind.PRODUCE_ONE);
-            steps.others(Kind.FETCH);
-            steps.others(Kind.FETCH);
+            steps.othersReplicate();
             steps.add(Kind.CONSUME);
             if (steps.maybe(2))
                 TAKES_OVER.add(steps);
@@ -97,15 +94,12 @@ enum Scene {
         @Override
         void add(Steps steps) {
             steps.add(Kind.PRODUCE_ONE);
-            steps.add(Kind.FETCH);
-            steps.add(Kind.FETCH);
+            steps.replicates();
             steps.add(Kind.RELABEL);
             steps.others(steps.maybe(2) ? Kind.HALF_METADATA : Kind.METADATA);
             steps.add(Kind.PRODUCE_ONE);
-            if (steps.maybe(2)) {
-                steps.others(Kind.FETCH);
-                steps.others(Kind.FETCH);
-            }
+            if (steps.maybe(2))
+                steps.othersReplicate();
             steps.add(Kind.CONSUME);
             if (steps.maybe(2))
                 TAKES_OVER.add(steps);
@@ -143,8 +137,7 @@ enum Scene {
         @Override
         void add(Steps steps) {
             steps.add(Kind.PRODUCE);
-            steps.others(Kind.FETCH);
-            steps.others(Kind.FETCH);
+            steps.othersReplicate();
             steps.add(Kind.PREFERRED);
             steps.others(Kind.METADATA);
             steps.others(Kind.FETCH);
@@ -193,6 +186,17 @@ enum Scene {
             for (int id = 1; id <= setup.brokers(); id++)
                 if (id != broker)
                     add(kind, id);
+        }
+
+        /** Two fetches: one brings the records, the next one reports that they are there. */
+        private void replicates() {
+            add(Kind.FETCH);
+            add(Kind.FETCH);
+        }
+
+        private void othersReplicate() {
+            others(Kind.FETCH);
+            others(Kind.FETCH);
         }
 
         private void othersReadOneBatch() {
