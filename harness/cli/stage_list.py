@@ -21,7 +21,11 @@ from harness.network.netns_support import attempt
 
 # The six tests of the proposal's plan, which `rackspan run` runs.
 PLAN = "system_tests/suites/plan.yml"
-SYSTEM_TESTS = "system tests"
+SYSTEM_TESTS = "system tests"  # those that a user names
+ACKS_TESTS = "acks system tests"
+RACK_TESTS = "rack system tests"
+# Two sessions of about the same length: one computes while the other waits. The others are in that of acks.
+RACK_FOLDERS = ("proposals", "rack_outage", "upgrade")
 # All of the main job's comparison runs, and claims nothing.
 SHORT = ("--rounds", "2", "--block", "4", "--warmup", "3", "--jvm", "quick")
 CAMPAIGN = 3 * 3600.0  # seconds that a long stage may take on a busy machine
@@ -56,7 +60,8 @@ def all_stages(folder: Path, full: bool) -> list[ListedStage]:
     reports, long = folder / "reports", CAMPAIGN if full else Stage.limit
     made = [
         *_checks_of_text(),
-        _system_tests(folder),
+        _system_tests(ACKS_TESTS, folder / "acks"),
+        _system_tests(RACK_TESTS, folder / "racks"),
         _pytest("harness clusters", HARNESS, reports, "harness/tests", "-m", "cluster and not documents"),
         ListedStage(
             "soak",
@@ -157,22 +162,23 @@ def _soak(out: Path, full: bool) -> Sequence[str]:
     """Cycles over all kinds of faults: many with one or two, or few with several each."""
     backend = "local" if attempt().skip_reason else "netns"
     # docs/results/durability.md runs the first cycle of this seed.
-    short = ("--cycles", "6", "--faults-per-cycle", "5", "--rate", "40")
+    short = ("--cycles", "6", "--faults-per-cycle", "5", "--rate", "20")
     cycles = ("--first", "2", "--cycles", "30") if full else short
     return (_COMMAND, "soak", "--seed", "1", *cycles, "--backend", backend, "--out", str(out))
 
 
-def _system_tests(folder: Path) -> ListedStage:
-    made = system_tests(SYSTEM_TESTS, beside_the_plan(), folder)
+def _system_tests(name: str, folder: Path) -> ListedStage:
+    made = system_tests(name, beside_the_plan(name), folder)
     return ListedStage(made.name, ("system_tests", *HARNESS), lambda: made.command, made.results, made.limit)
 
 
-def beside_the_plan() -> list[str]:
-    """Files of system tests that the main job does not run."""
+def beside_the_plan(name: str) -> list[str]:
+    """Files of system tests that the main job does not run and the stage of that name does."""
     root = project_root()
     suites = yaml.safe_load((root / PLAN).read_text(encoding="utf-8")).values()
     planned = {((root / PLAN).parent / path).resolve() for paths in suites for path in paths}
-    return [str(p.relative_to(root)) for p in sorted((root / "system_tests").rglob("*_test.py")) if p not in planned]
+    files = sorted(p.relative_to(root) for p in (root / "system_tests").rglob("*_test.py") if p not in planned)
+    return [str(file) for file in files if (file.parts[1] in RACK_FOLDERS) == (name == RACK_TESTS)]
 
 
 def system_tests(name: str, suites: list[str], folder: Path) -> Stage:

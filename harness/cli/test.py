@@ -11,7 +11,7 @@ import typer
 
 from harness.cli import stage_list, test_stages, test_times
 from harness.cli.output import ConsoleProgress, err, out, table
-from harness.cli.stage_list import SYSTEM_TESTS, system_tests
+from harness.cli.stage_list import ACKS_TESTS, SYSTEM_TESTS, system_tests
 from harness.cli.system_packages import BACKENDS, BROWSER, BUILD, CLIENTS, NETWORKS, install
 from harness.common.errors import Exit, usage_error
 from harness.common.paths import project_root
@@ -72,7 +72,7 @@ def test(
 
 def _prepare(stages: list[str], suites: list[str], *, checks: bool, progress: ConsoleProgress) -> None:
     """Installs and brings up to date what the tests run on; with `checks` also looks at patches and jars."""
-    clients = SYSTEM_TESTS in stages or any("clients" in name for name in suites)
+    clients = ACKS_TESTS in stages or any("clients" in name for name in suites)
     needs = [*BUILD, NETWORKS, *(CLIENTS if clients else ())]
     needs += [*(BACKENDS if "harness" in stages else ()), *((BROWSER,) if "analysis" in stages else ())]
     install(needs, progress)

@@ -12,7 +12,16 @@ from typer.testing import CliRunner
 
 from harness.cli import stage_list
 from harness.cli.app import app
-from harness.cli.stage_list import PLAN, ListedStage, all_stages, beside_the_plan, select, skipped_without_full
+from harness.cli.stage_list import (
+    ACKS_TESTS,
+    PLAN,
+    RACK_TESTS,
+    ListedStage,
+    all_stages,
+    beside_the_plan,
+    select,
+    skipped_without_full,
+)
 from harness.cli.test_stages import Stage
 from harness.common.errors import RackspanError
 from harness.common.paths import project_root
@@ -35,8 +44,9 @@ def test_a_long_stage_can_be_chosen_by_name() -> None:
 
 def test_an_unknown_stage_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(RackspanError) as e:
-        names(False, "system test")
-    assert (e.value.what, e.value.observed) == ("stage 'system test' not found", "did you mean 'system tests'?")
+        names(False, "rack system test")
+    assert e.value.what == "stage 'rack system test' not found"
+    assert e.value.observed == "did you mean 'rack system tests'?"
     assert "rackspan test --list" in e.value.do
 
 
@@ -67,7 +77,7 @@ def test_every_folder_of_tests_is_in_a_stage() -> None:
 
 def test_every_system_test_is_run_once_by_the_main_job_or_beside_it() -> None:
     root = project_root()
-    beside = beside_the_plan()
+    beside = [path for name in (ACKS_TESTS, RACK_TESTS) for path in beside_the_plan(name)]
     planned = [line.strip("- \n") for line in (root / PLAN).open() if line.startswith("  - ")]
     together = [(root / path).resolve() for path in beside]
     together += [(root / "system_tests/suites" / path).resolve() for path in planned]
