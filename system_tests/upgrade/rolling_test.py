@@ -96,7 +96,7 @@ class RollingUpgrade(RackTest):
 
     def go_back_too_early(self, kafka: KafkaRacks) -> None:
         """At level 1 no stock node can take part; one command takes away what stock does not know, and the level."""
-        early = kafka.try_tool(CHECK, seconds=120)
+        early = kafka.try_tool(CHECK)
         assert early.code == 1, early
         assert early.out.splitlines() == [
             "topics clamped min.insync.replicas.inconsistent.action=clamp",
@@ -109,9 +109,9 @@ class RollingUpgrade(RackTest):
         listed = "topic orders min.insync.racks=2, topic strict acks.all.scope=min.insync.replicas"
         assert lowering.code == 1 and listed in lowering.out + lowering.err, lowering
 
-        removed = kafka.try_tool(CHECK, "--remove", seconds=300)
+        removed = kafka.try_tool(CHECK, "--remove")
         assert removed.code == 0, removed
-        clean = kafka.try_tool(CHECK, seconds=120)
+        clean = kafka.try_tool(CHECK)
         assert (clean.code, clean.out) == (0, "nothing is set that stock Kafka does not know\n"), clean
 
 
