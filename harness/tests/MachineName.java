@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** Prints the name and the address of this machine, as the JVM knows them. */
 final class MachineName {
 

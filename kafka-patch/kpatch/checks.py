@@ -10,6 +10,7 @@ from kpatch.errors import KpatchError
 from kpatch.git import git
 
 GENERATED = "THIS CODE IS AUTOMATICALLY GENERATED"
+LICENCE = "// SPDX-License-Identifier: Apache-2.0"
 
 
 def header(patch: series.Patch) -> list[str]:
@@ -35,6 +36,15 @@ def content(patch: series.Patch, tree: Path) -> list[str]:
         if GENERATED in git(tree, "show", f"{worktree.BASE}:{f.path}", ok=False)[:4000]:
             found.append(f"{patch.name}: {f.path} is a generated file; change what it is generated from")
     return found
+
+
+def licences(folder: Path) -> list[str]:
+    """Each Java file begins with the licence that it is under: the base's."""
+    return [
+        f"{file.relative_to(folder)}: begin it with the line {LICENCE}"
+        for file in sorted(folder.rglob("*.java"))
+        if file.read_text(encoding="utf-8").partition("\n")[0] != LICENCE
+    ]
 
 
 def check(up: upstream.Upstream, sources: dict[str, Path], patches: Path = paths.PATCHES) -> list[str]:

@@ -16,6 +16,7 @@ from kpatch import (
     jars,
     junit,
     paths,
+    prefixes,
     series,
     simulation,
     toolchain,
@@ -45,11 +46,16 @@ def _rebuild(_: upstream.Upstream, __: argparse.Namespace) -> None:
 
 
 def _check(up: upstream.Upstream, args: argparse.Namespace) -> None:
-    if findings := checks.check(up, sources(up), args.patches):
+    if findings := checks.check(up, sources(up), args.patches) + checks.licences(paths.KAFKA_PATCH / "src"):
         raise KpatchError(
             f"{len(findings)} finding(s) in patches", "\n  " + "\n  ".join(findings), "\nFix each of them"
         )
-    print(f"{len(series.read_series(args.patches))} patch(es): strict apply, headers, no context, round trip: ok")
+    count = len(series.read_series(args.patches))
+    print(f"{count} patch(es): strict apply, headers, no context, round trip: ok; licences of our classes: ok")
+
+
+def _prefixes(up: upstream.Upstream, args: argparse.Namespace) -> None:
+    print(f"{prefixes.check(up, sources(up), args.out, _say)} prefixes of the series compile")
 
 
 def _list(up: upstream.Upstream, _: argparse.Namespace) -> None:
@@ -163,6 +169,9 @@ def main(argv: list[str] | None = None) -> int:
     command("rebuild", _rebuild, "write the work tree's commits to the patch folder")
     command("check", _check, "check the patch folder: strict apply, headers, no context, round trip").add_argument(
         "--patches", type=Path, default=paths.PATCHES
+    )
+    command("prefixes", _prefixes, "compile each prefix of the series").add_argument(
+        "--out", type=Path, default=paths.BUILD / "prefixes"
     )
     command("list", _list, "patches with proposal, files and size")
     build = command("build", _build, "compile and assemble the rackspan distribution")

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,12 +64,19 @@ def touched(tree: Path) -> set[str]:
 
 
 def compile_tree(
-    tree: Path, out: Path, up: upstream.Upstream, *, complete: bool, progress: Progress, own: bool = True
+    tree: Path,
+    out: Path,
+    up: upstream.Upstream,
+    *,
+    complete: bool,
+    progress: Progress,
+    own: Collection[Path] | None = None,
 ) -> None:
     """Compiles a source tree into `out/<artifact>/`.
 
     `complete`: every source of every module; else only files that differ from the base (and our own classes), against
-    the official classes. Fails on the first compiler error with the compiler's own text.
+    the official classes. `own`: files of our own classes, all of them if None. Fails on the first compiler error with
+    the compiler's own text.
     """
     tool = tools()
     official = upstream.runtime()
@@ -81,7 +88,7 @@ def compile_tree(
         sources = [p for p in sources if p.relative_to(tree / module.artifact).as_posix() not in module.skip]
         if not complete:
             sources = [p for p in sources if p.relative_to(tree).as_posix() in changed]
-        ours = sorted(module.own.rglob("*.java")) if own else []
+        ours = [file for file in sorted(module.own.rglob("*.java")) if own is None or file in own]
         target = out / module.artifact
         target.mkdir(parents=True)
         begin = time.monotonic()

@@ -50,7 +50,7 @@ def compare(
     )
     shutil.rmtree(out, ignore_errors=True)
     worktree.import_base(out / "src", wanted, sources)
-    compiler.compile_tree(out / "src", out / "classes", wanted, complete=True, progress=say, own=False)
+    compiler.compile_tree(out / "src", out / "classes", wanted, complete=True, progress=say, own=())
     return [_compare(m, out) for m in wanted.modules]
 
 

@@ -1,4 +1,4 @@
-"""The real base: its tool chain and a complete build. Minutes each; run with `-m slow`."""
+"""The real base: its tool chain, a complete build and each prefix of the series. Minutes each; run with `-m slow`."""
 
 import hashlib
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kpatch import cli, paths, toolchain, upstream
+from kpatch import cli, paths, prefixes, series, toolchain, upstream
 
 pytestmark = [
     pytest.mark.slow,
@@ -62,6 +62,11 @@ def test_an_older_javac_shows_in_classes_of_java_sources_alone(tmp_path: Path, m
     for c in results:
         if c.artifact == "kafka_2.13":
             assert c.total - len(c.java_differ) >= 280
+
+
+def test_each_prefix_of_the_series_compiles(tmp_path: Path) -> None:
+    up = upstream.load()
+    assert prefixes.check(up, cli.sources(up), tmp_path, print) == len(series.read_series(paths.PATCHES))
 
 
 def _sha256(file: Path) -> str:

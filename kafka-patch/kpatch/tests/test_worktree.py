@@ -161,3 +161,9 @@ def test_a_failed_build_leaves_nothing(exported: Path, sources: dict[str, Path],
     with pytest.raises(KpatchError, match="fuzzy patch"):
         worktree.build(tmp_path / "broken", UP, sources, exported)
     assert not (tmp_path / "broken").exists()
+
+
+def test_a_class_without_its_licence_is_named(tmp_path: Path) -> None:
+    (tmp_path / "Good.java").write_text(f"{checks.LICENCE}\nclass Good {{}}\n")
+    (tmp_path / "Bare.java").write_text("class Bare {}\n")
+    assert checks.licences(tmp_path) == [f"Bare.java: begin it with the line {checks.LICENCE}"]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rackspan.cluster;
 
 import org.apache.kafka.common.Uuid;

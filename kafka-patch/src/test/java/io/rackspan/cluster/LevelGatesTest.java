@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rackspan.cluster;
 
 import org.apache.kafka.common.config.ConfigResource;
@@ -46,7 +47,7 @@ final class LevelGatesTest extends LeaderTest {
         broker.publish(LeaderFixture.level(0));
         assertEquals(1, broker.highWatermark(), "moves when the level is lowered, without any fetch");
         assertEquals(Errors.NONE, produce(-1));
-        assertFalse(broker.partition().isUnderMinRackIsr());
+        assertFalse(broker.partition().rackGates().isUnder());
         broker.publish(LeaderFixture.level(1));
         assertEquals(Errors.NOT_ENOUGH_RACKS, produce(-1));
     }

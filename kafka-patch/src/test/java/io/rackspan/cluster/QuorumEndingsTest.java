@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rackspan.cluster;
 
 import kafka.cluster.Partition;
@@ -128,7 +129,7 @@ final class QuorumEndingsTest {
         broker.publish(broker.electing(1));
         assertEquals(Errors.NOT_LEADER_OR_FOLLOWER, ended().error);
         broker.fetch(3, 1);
-        assertEquals("(false,NOT_LEADER_OR_FOLLOWER)", partition.checkQuorumReachesOffset(waiter, 1).toString());
+        assertEquals("(false,NOT_LEADER_OR_FOLLOWER)", partition.quorumGates().check(waiter, 1).toString());
         waiter.release();
         CompletableFuture<PartitionResponse> next = broker.produce(-2);
         broker.fetch(3, 2);
@@ -141,7 +142,7 @@ final class QuorumEndingsTest {
         broker.deleteTopic();
         waiter.release();
         Partition next = broker.addTopic("orders", ALL);
-        assertEquals("(false,NOT_LEADER_OR_FOLLOWER)", next.checkQuorumReachesOffset(waiter, 0).toString());
+        assertEquals("(false,NOT_LEADER_OR_FOLLOWER)", next.quorumGates().check(waiter, 0).toString());
     }
 
     /** The broker sees in one go that it lost the leadership and got it back. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rackspan.protocol;
 
 import org.apache.kafka.common.message.MetadataResponseData;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rackspan.simulation;
 
 import org.apache.kafka.common.errors.ApiException;
@@ -120,7 +121,7 @@ final class Writes {
         if (error != Errors.NONE)
             return;
         if (request.acks == QUORUM)
-            broker.partition().acknowledgedByQuorum(request.offset, request.offset + 1);
+            broker.partition().quorumGates().acknowledged(request.offset, request.offset + 1);
         world.guarantee.acknowledged(broker, request);
     }
 
@@ -130,7 +131,7 @@ final class Writes {
             return new Tuple2<>(false, Errors.NOT_LEADER_OR_FOLLOWER);
         long required = request.offset + 1;
         if (request.acks == QUORUM) {
-            Tuple2<Object, Errors> real = partition.checkQuorumReachesOffset(request.waiter, required);
+            Tuple2<Object, Errors> real = partition.quorumGates().check(request.waiter, required);
             if (partition.isLeader() && (world.isBroken(Rule.QUORUM_SPAN) || world.isBroken(Rule.QUORUM_NUMBER) || world.isBroken(Rule.QUORUM_TERM)))
                 return new Tuple2<>(partition.memory().highWatermark() >= required || isHeldByQuorum(partition, required),
                     world.isBroken(Rule.QUORUM_TERM) && real._2() == Errors.NOT_LEADER_OR_FOLLOWER ? Errors.NONE : real._2());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * A simulation of a cluster over the real classes: seeded, in one thread, the same each time. A history is a cluster and a list of steps
  * made from a seed; after each step the promises of {@link io.rackspan.simulation.Guarantee} are checked, and a history that violates one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rackspan.load;
 
 import net.sourceforge.argparse4j.inf.ArgumentParser;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rackspan.load;
 
 /** Due times of records: evenly spaced from the start, shifted only by a requested pause or rate, never by slow sends. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rackspan.protocol;
 
 import org.apache.kafka.common.message.ProduceRequestData;
@@ -24,6 +25,9 @@ public final class KnownErrors {
 
     /** These and INCONSISTENT_REPLICA_CONFIGURATION. */
     static final int INCONSISTENT_CONFIGURATION = 2;
+
+    // Errors has it only behind the patch of KIP-579, and this class comes with one before that.
+    private static final short INCONSISTENT_REPLICA_CONFIGURATION = 10002;
 
     /** Tagged fields came with this version of ProduceRequest; an older one cannot be written with them. */
     private static final short FIRST_FLEXIBLE_VERSION = 9;
@@ -58,7 +62,7 @@ public final class KnownErrors {
     }
 
     private static int levelOf(Errors error) {
-        return error == Errors.INCONSISTENT_REPLICA_CONFIGURATION ? INCONSISTENT_CONFIGURATION : RACKS;
+        return error.code() == INCONSISTENT_REPLICA_CONFIGURATION ? INCONSISTENT_CONFIGURATION : RACKS;
     }
 
     /** The nearest stock code; any other code is its own. */
@@ -67,7 +71,7 @@ public final class KnownErrors {
             return Errors.NOT_ENOUGH_REPLICAS;
         if (error == Errors.NOT_ENOUGH_RACKS_AFTER_APPEND)
             return Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND;
-        if (error == Errors.INCONSISTENT_REPLICA_CONFIGURATION)
+        if (error.code() == INCONSISTENT_REPLICA_CONFIGURATION)
             return Errors.INVALID_CONFIG;
         return error;
     }

@@ -1,7 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rackspan.metadata;
 
 import org.apache.kafka.common.config.ConfigResource;
-import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.metadata.ConfigRecord;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.ApiError;
@@ -13,6 +13,8 @@ import java.util.Collection;
 /** The settings that only a level of rackspan.version puts in force, so that they are refused below it. */
 public final class LevelSettings {
 
+    // Not by the constants of TopicConfig: the patches that add them come behind the one of the level.
+    public static final String MIN_RACKS = "min.insync.racks";
     private static final String SCOPE = "acks.all.scope";
     private static final int NAMED = 20;
 
@@ -23,7 +25,7 @@ public final class LevelSettings {
     public static boolean needsLevel(String name, String value) {
         if (value == null)
             return false;
-        if (name.equals(TopicConfig.MIN_IN_SYNC_RACKS_CONFIG))
+        if (name.equals(MIN_RACKS))
             return value.trim().matches("\\d+") && !value.trim().matches("0*1?");
         return name.equals(SCOPE) && value.trim().equals("min.insync.replicas");
     }

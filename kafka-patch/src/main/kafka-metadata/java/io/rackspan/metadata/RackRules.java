@@ -1,7 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rackspan.metadata;
 
 import org.apache.kafka.common.config.ConfigResource;
-import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.image.ConfigurationsImage;
 import org.apache.kafka.image.FeaturesImage;
 import org.apache.kafka.image.MetadataDelta;
@@ -22,7 +22,6 @@ public final class RackRules {
     /** The rules of a cluster at level 0: none. */
     public static final RackRules NONE = new RackRules((short) 0, null, 1, Map.of());
 
-    private static final String NAME = TopicConfig.MIN_IN_SYNC_RACKS_CONFIG;
     private static final ConfigResource CLUSTER_DEFAULT = new ConfigResource(ConfigResource.Type.BROKER, "");
 
     private final short level;
@@ -46,11 +45,11 @@ public final class RackRules {
             return NONE;
         Map<String, Integer> topics = new HashMap<>();
         newConfigs.resourceData().forEach((resource, config) -> {
-            String value = config.data().get(NAME);
+            String value = config.data().get(LevelSettings.MIN_RACKS);
             if (resource.type() == ConfigResource.Type.TOPIC && value != null)
                 topics.put(resource.name(), number(value));
         });
-        return new RackRules(newLevel, newConfigs, number(newConfigs.configMapForResource(CLUSTER_DEFAULT).get(NAME)), topics);
+        return new RackRules(newLevel, newConfigs, number(newConfigs.configMapForResource(CLUSTER_DEFAULT).get(LevelSettings.MIN_RACKS)), topics);
     }
 
     private static int number(String value) {
@@ -79,7 +78,7 @@ public final class RackRules {
 
     /** The same for one who knows the level and these settings of the topic and the cluster default. */
     public static int minRacks(short level, Map<String, String> topicConfig, Map<String, String> clusterDefaults) {
-        return level == 0 ? 1 : number(topicConfig.getOrDefault(NAME, clusterDefaults.get(NAME)));
+        return level == 0 ? 1 : number(topicConfig.getOrDefault(LevelSettings.MIN_RACKS, clusterDefaults.get(LevelSettings.MIN_RACKS)));
     }
 
     /**

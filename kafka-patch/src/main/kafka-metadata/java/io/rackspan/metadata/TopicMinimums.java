@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rackspan.metadata;
 
 import org.apache.kafka.common.config.ConfigResource;

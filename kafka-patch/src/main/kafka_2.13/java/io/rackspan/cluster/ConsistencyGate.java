@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rackspan.cluster;
 
 import org.apache.kafka.common.TopicPartition;
@@ -5,6 +6,7 @@ import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.InconsistentReplicaConfigurationException;
 import org.apache.kafka.storage.internals.log.LogConfig;
 
+import io.rackspan.metadata.InternalTopics;
 import io.rackspan.metadata.RackRules;
 
 import java.util.Collection;
@@ -25,7 +27,7 @@ public final class ConsistencyGate {
      * @throws InconsistentReplicaConfigurationException if the topic's requirements can never be met
      */
     public static void checkAppend(TopicPartition partition, LogConfig config, RackRules rules, Collection<Integer> assignment, RackSpan rackSpan) {
-        if (RackRules.isOff(rules) || InternalWrites.isInternal(partition.topic()))
+        if (RackRules.isOff(rules) || InternalTopics.contains(partition.topic()))
             return;
         if (config.minInSyncReplicas > assignment.size() && !"clamp".equals(config.inconsistentAction))
             throw new InconsistentReplicaConfigurationException("Partition " + partition + " has " + assignment.size() + " replica(s) " +

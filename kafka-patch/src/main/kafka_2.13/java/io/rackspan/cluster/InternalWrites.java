@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rackspan.cluster;
 
 import org.apache.kafka.storage.internals.log.AppendOrigin;
@@ -13,13 +14,8 @@ public final class InternalWrites {
     private InternalWrites() {
     }
 
-    /** True for the topics that Kafka creates for itself. */
-    public static boolean isInternal(String topic) {
-        return InternalTopics.contains(topic);
-    }
-
-    /** True for a write to such a topic, and for one of a coordinator or a transaction marker to any topic. */
+    /** True for a write to a topic that Kafka creates for itself, and for one of a coordinator or a transaction marker to any topic. */
     public static boolean contains(String topic, AppendOrigin origin) {
-        return origin != AppendOrigin.CLIENT || isInternal(topic);
+        return origin != AppendOrigin.CLIENT || InternalTopics.contains(topic);
     }
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rackspan.cluster;
 
 /** Decides which refusals of one partition get a line in the log: the first, then one a period with the number of all. */

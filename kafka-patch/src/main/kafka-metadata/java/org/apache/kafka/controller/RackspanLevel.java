@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package org.apache.kafka.controller;
 
 import org.apache.kafka.common.config.ConfigResource;
@@ -39,7 +40,7 @@ import java.util.function.Supplier;
 final class RackspanLevel {
 
     private static final Logger LOG = LoggerFactory.getLogger(RackspanLevel.class);
-    private static final String RACKS = TopicConfig.MIN_IN_SYNC_RACKS_CONFIG;
+    private static final String RACKS = LevelSettings.MIN_RACKS;
     private static final String ACTION = "min.insync.replicas.inconsistent.action";
 
     private final FeatureControlManager features;

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rackspan.cluster;
+
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.NotEnoughRacksException;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.metadata.MetadataCache;
+import org.apache.kafka.server.metrics.KafkaMetricsGroup;
+import org.apache.kafka.storage.internals.log.AppendOrigin;
+
+import io.rackspan.metadata.EligibleSpan;
+import io.rackspan.metadata.RackRules;
+
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+
+/** The gates of min.insync.racks on one partition of this broker: {@link RackSpan} with the state that it is asked about. */
+public final class RackGates {
+
+    private static final String UNDER = "UnderMinRackIsr";
+    private static final String AT = "AtMinRackIsr";
+    private static final String COUNT = "IsrRackCount";
+
+    private final String topic;
+    private final MetadataCache metadata;
+    private final Leadership partition;
+    private final RackSpan span;
+
+    /** The replicas without those that a reassignment is adding. */
+    private volatile List<Integer> original = List.of();
+
+    public RackGates(TopicPartition topicPartition, MetadataCache metadata, Leadership partition) {
+        this.topic = topicPartition.topic();
+        this.metadata = metadata;
+        this.partition = partition;
+        this.span = new RackSpan(topicPartition, metadata::brokerRacks);
+    }
+
+    /** Adds the gauges of the partition. */
+    public void addGauges(KafkaMetricsGroup group, Map<String, String> tags) {
+        group.newGauge(UNDER, () -> isUnder() ? 1 : 0, tags);
+        group.newGauge(AT, () -> isAt() ? 1 : 0, tags);
+        group.newGauge(COUNT, () -> partition.log() == null ? 0 : span.span(partition.state().isr()), tags);
+    }
+
+    /** Removes them. */
+    public static void removeGauges(KafkaMetricsGroup group, Map<String, String> tags) {
+        List.of(UNDER, AT, COUNT).forEach(name -> group.removeMetric(name, tags));
+    }
+
+    /** The gates themselves, for those that ask with a state of their own. */
+    public RackSpan span() {
+        return span;
+    }
+
+    /** The min.insync.racks in force, from the metadata log. */
+    public int minRacks() {
+        return RackRules.minRacks(metadata.rackRules(), topic);
+    }
+
+    /** Notes a new assignment, which {@link Leadership#replicas} has already. Call it with the partition's write lock. */
+    public void assigned(Collection<Integer> adding) {
+        original = EligibleSpan.original(partition.replicas(), adding);
+    }
+
+    /** True if this broker leads and the in-sync replicas are in too few racks; never with the default 1. */
+    public boolean isUnder() {
+        // Checks for the leader once more: a resignation in between would have emptied the state.
+        return partition.log() != null && span.isUnder(minRacks(), partition.state().isr()) && partition.log() != null;
+    }
+
+    /** True if this broker leads and the loss of one more rack would refuse writes; never with the default 1. */
+    public boolean isAt() {
+        return partition.log() != null && span.isAt(minRacks(), partition.state().isr());
+    }
+
+    /** The racks that the in-sync replicas are in, and those that are missing. */
+    public String shortage() {
+        return span.shortage(minRacks(), partition.state().isr(), partition.replicas());
+    }
+
+    /** See {@link RackSpan#requirementChanged}. */
+    public boolean requirementChanged() {
+        return span.requirementChanged(minRacks());
+    }
+
+    /** See {@link RackSpan#holdsHighWatermark}. */
+    public boolean holdsHighWatermark() {
+        return span.holdsHighWatermark(minRacks(), partition.state().isr(), original);
+    }
+
+    /**
+     * See {@link RackSpan#checkAppend}.
+     *
+     * @throws NotEnoughRacksException if the in-sync replicas are in too few racks
+     */
+    public void checkAppend(AppendOrigin origin, Time time) {
+        span.checkAppend(minRacks(), partition.state().isr(), partition.replicas(), original, origin, time);
+    }
+
+    /** See {@link RackSpan#checkAfterAppend}. */
+    public Errors checkAfterAppend(AppendOrigin origin) {
+        return span.checkAfterAppend(minRacks(), partition.state().isr(), original, origin);
+    }
+}
