@@ -89,9 +89,9 @@ final class AcksAllScopeTest {
     }
 
     @Test
-    void theBrokersOwnSettingReachesItsTopics() throws Exception {
+    void theBrokersOwnSettingIsNotInForce() throws Exception {
         try (LeaderFixture broker = broker(Map.of(NAME, "min.insync.replicas"))) {
-            assertTrue(oneFollowerIsEnough(broker, broker.lead(ALL, Map.of()), AppendOrigin.CLIENT));
+            assertFalse(oneFollowerIsEnough(broker, broker.lead(ALL, Map.of()), AppendOrigin.CLIENT));
         }
     }
 

@@ -27,6 +27,7 @@ import org.junit.jupiter.api.Test;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 
@@ -102,7 +103,7 @@ final class ConsistencyGateTest extends LeaderTest {
     }
 
     @Test
-    void theActionIsSetForATopicTheClusterOrABroker() throws Exception {
+    void theActionIsSetForATopicOrTheClusterAndNotInServerProperties() throws Exception {
         broker.lead(PAIR, THREE);
         broker.publish(LeaderFixture.config(ConfigResource.Type.BROKER, "", ACTION, "clamp"));
         assertFalse(broker.produce(-1).isDone());
@@ -114,7 +115,7 @@ final class ConsistencyGateTest extends LeaderTest {
         try (LeaderFixture lenient = new LeaderFixture(Map.of(ACTION, "clamp"))) {
             lenient.brokers("a", "a");
             lenient.lead(PAIR, THREE);
-            assertFalse(lenient.produce(-1).isDone());
+            assertEquals(Errors.INCONSISTENT_REPLICA_CONFIGURATION, LeaderFixture.now(lenient.produce(-1)).error);
         }
         assertThrows(ConfigException.class, () -> LogConfig.validate(Map.of(ACTION, "warn")));
     }
@@ -211,7 +212,7 @@ final class ConsistencyGateTest extends LeaderTest {
             for (String action : List.of("reject", "clamp"))
                 for (int min = 1; min <= 4; min++)
                     for (int replicas = 1; replicas <= 4; replicas++) {
-                        LogConfig config = new LogConfig(Map.of("min.insync.replicas", min, ACTION, action));
+                        LogConfig config = new LogConfig(Map.of("min.insync.replicas", min, ACTION, action), Set.of(ACTION));
                         List<Integer> assignment = IntStream.rangeClosed(1, replicas).boxed().toList();
                         boolean refused = false;
                         try {

@@ -6,7 +6,7 @@ import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.ProduceResponse.PartitionResponse;
 import org.apache.kafka.common.utils.LogCaptureAppender;
 
-import io.rackspan.metadata.StaticRacksWarning;
+import io.rackspan.metadata.StaticSettingsWarning;
 
 import org.junit.jupiter.api.Test;
 
@@ -66,7 +66,7 @@ final class LevelGatesTest extends LeaderTest {
 
     @Test
     void aWarningNamesTheStaticValueWhereItDiffers() {
-        try (LogCaptureAppender log = LogCaptureAppender.createAndRegister(StaticRacksWarning.class)) {
+        try (LogCaptureAppender log = LogCaptureAppender.createAndRegister(StaticSettingsWarning.class)) {
             clusterDefault("2");
             clusterDefault("3");
             clusterDefault("3");

@@ -168,6 +168,27 @@ final class RackGatesTest extends LeaderTest {
         assertEquals(Errors.NONE, now(answer).error);
     }
 
+    /** At level 0 it waits until a follower advances, as on stock. */
+    @Test
+    void loweringTheNumberOfReplicasFreesTheHighWatermark() {
+        for (int level = 0; level <= 1; level++) {
+            broker.publish(LeaderFixture.level(level));
+            if (level == 0)
+                broker.lead(ALL, Map.of("min.insync.replicas", "3"));
+            broker.topicConfig("min.insync.replicas", "3");
+            broker.controllerChangesIsr(List.of(1, 2));
+            long before = broker.highWatermark();
+            broker.produce(1);
+            broker.everyoneFetches();
+            assertEquals(before, broker.highWatermark());
+            broker.topicConfig("min.insync.replicas", "2");
+            assertEquals(before + level, broker.highWatermark(), "at level " + level + ", without a fetch");
+            broker.produce(1);
+            broker.everyoneFetches();
+            assertEquals(before + 2, broker.highWatermark());
+        }
+    }
+
     @Test
     void loweringTheClusterDefaultFreesTheHighWatermark() {
         broker.publish(LeaderFixture.config(ConfigResource.Type.BROKER, "", "min.insync.racks", "2"));

@@ -19,6 +19,7 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 
 final class RackMetricsTest {
 
@@ -85,6 +86,19 @@ final class RackMetricsTest {
             broker.controllerChangesIsr(List.of(1));
             assertEquals(List.of(0, 0, 1), partitionGauges());
             assertEquals(0, gauge(brokerBean("AtMinRackIsrPartitionCount")));
+        }
+    }
+
+    /** A number there would be the minimum over all brokers. */
+    @Test
+    void followersHaveNoNumberOfRacks() throws Exception {
+        try (LeaderFixture broker = new LeaderFixture(Map.of())) {
+            broker.brokers("a", "b");
+            broker.lead(List.of(1, 2), Map.of("min.insync.racks", "2"));
+            assertEquals(2, gauge(partitionBean("IsrRackCount")));
+            broker.publish(broker.electing(-1));
+            assertNull(gauge(partitionBean("IsrRackCount")));
+            assertEquals(List.of(0, 0), partitionGauges().subList(0, 2));
         }
     }
 

@@ -128,16 +128,18 @@ final class RackSpanTest {
 
     @Test
     void aRequirementChangesWithTheSettingOrTheRacksButNotForTheDefault() {
-        assertFalse(span.requirementChanged(1));
+        assertFalse(span.requirementChanged(0, 1));
         racks = BrokerRacks.of(Map.of(1, "x"));
-        assertFalse(span.requirementChanged(1), "racks do not matter to the default");
-        assertTrue(span.requirementChanged(2));
-        assertFalse(span.requirementChanged(2));
+        assertFalse(span.requirementChanged(0, 1), "racks do not matter to the default");
+        assertTrue(span.requirementChanged(0, 2));
+        assertFalse(span.requirementChanged(0, 2));
         racks = BrokerRacks.of(Map.of(1, "y"));
-        assertTrue(span.requirementChanged(2));
-        assertFalse(span.requirementChanged(2));
-        assertTrue(span.requirementChanged(1));
-        assertFalse(span.requirementChanged(1));
+        assertTrue(span.requirementChanged(0, 2));
+        assertFalse(span.requirementChanged(0, 2));
+        assertTrue(span.requirementChanged(0, 1));
+        assertFalse(span.requirementChanged(0, 1));
+        assertTrue(span.requirementChanged(2, 1), "more replicas are required");
+        assertFalse(span.requirementChanged(2, 1));
     }
 
     @Test

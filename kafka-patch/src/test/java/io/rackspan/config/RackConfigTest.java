@@ -14,6 +14,7 @@ import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.InvalidConfigurationException;
 import org.apache.kafka.common.metadata.ConfigRecord;
+import org.apache.kafka.common.metadata.FeatureLevelRecord;
 import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.RegisterBrokerRecord;
 import org.apache.kafka.common.metadata.TopicRecord;
@@ -111,6 +112,7 @@ final class RackConfigTest {
                 .setDirectories(Collections.nCopies(replicas.size(), DirectoryId.UNASSIGNED)));
         });
         delta.replay(new ConfigRecord().setResourceType(ConfigResource.Type.TOPIC.id()).setResourceName("own").setName(NAME).setValue("1"));
+        delta.replay(new FeatureLevelRecord().setName("rackspan.version").setFeatureLevel((short) 1));
         KRaftMetadataCache cache = new KRaftMetadataCache(100, () -> KRaftVersion.LATEST_PRODUCTION);
         cache.setImage(delta.apply(MetadataProvenance.EMPTY));
         return cache;
@@ -121,25 +123,27 @@ final class RackConfigTest {
         return new ControllerConfigurationValidator(new KafkaConfig(node("controller")), RackConfigCheck.of(cache(racks)));
     }
 
+    private static void require(ConfigResource resource, Map<String, String> newConfigs, Map<String, String> oldConfigs, String... racks) {
+        RackConfigCheck.requireNamed(resource, newConfigs, oldConfigs, () -> cache(racks).brokerRacks());
+    }
+
     @Test
     void aChangeIsRefusedWhileABrokerHasNoRack() {
-        ControllerConfigurationValidator validator = validator("a", null, "b", "");
         InvalidConfigurationException e = assertThrows(InvalidConfigurationException.class,
-            () -> validator.validate(TOPIC, Map.of(NAME, "2"), Map.of()));
+            () -> require(TOPIC, Map.of(NAME, "2"), Map.of(), "a", null, "b", ""));
         assertEquals("Topic orders cannot have min.insync.racks=2: brokers [2, 4] have no broker.rack. Set broker.rack on every broker " +
             "and restart it, or unregister brokers that are gone.", e.getMessage());
-        e = assertThrows(InvalidConfigurationException.class, () -> validator.validate(DEFAULT, Map.of(NAME, "2"), Map.of()));
+        e = assertThrows(InvalidConfigurationException.class, () -> require(DEFAULT, Map.of(NAME, "2"), Map.of(), "a", null));
         assertTrue(e.getMessage().startsWith("The cluster default cannot have min.insync.racks=2"), e.getMessage());
     }
 
     @Test
     void loweringAndOtherChangesAreNeverRefused() {
-        ControllerConfigurationValidator validator = validator("a", null);
-        assertDoesNotThrow(() -> validator.validate(TOPIC, Map.of(NAME, "1"), Map.of(NAME, "3")));
-        assertDoesNotThrow(() -> validator.validate(TOPIC, Map.of(NAME, "2"), Map.of(NAME, "3")));
-        assertDoesNotThrow(() -> validator.validate(TOPIC, Map.of(NAME, "2", "retention.ms", "1000"), Map.of(NAME, "2")));
-        assertDoesNotThrow(() -> validator.validate(DEFAULT, Map.of(), Map.of(NAME, "2")));
-        assertThrows(InvalidConfigurationException.class, () -> validator.validate(TOPIC, Map.of(NAME, "3"), Map.of(NAME, "2")));
+        assertDoesNotThrow(() -> require(TOPIC, Map.of(NAME, "1"), Map.of(NAME, "3"), "a", null));
+        assertDoesNotThrow(() -> require(TOPIC, Map.of(NAME, "2"), Map.of(NAME, "3"), "a", null));
+        assertDoesNotThrow(() -> require(TOPIC, Map.of(NAME, "2", "retention.ms", "1000"), Map.of(NAME, "2"), "a", null));
+        assertDoesNotThrow(() -> require(DEFAULT, Map.of(), Map.of(NAME, "2"), "a", null));
+        assertThrows(InvalidConfigurationException.class, () -> require(TOPIC, Map.of(NAME, "3"), Map.of(NAME, "2"), "a", null));
     }
 
     @Test
@@ -166,6 +170,27 @@ final class RackConfigTest {
                 "min.insync.racks=1 on them.";
             assertEquals(List.of("The cluster default now has min.insync.racks=2, and these topics are in fewer racks: logs, pair" + more,
                 "Topic own now has min.insync.racks=2, and these topics are in fewer racks: own" + more), log.getMessages());
+        }
+    }
+
+    @Test
+    void topicsThatAHigherNumberOfReplicasStopsAreNamedInAWarning() {
+        String replicas = "min.insync.replicas";
+        String action = "min.insync.replicas.inconsistent.action";
+        KRaftMetadataCache cache = cache(Map.of("logs", List.of(1), "orders", List.of(1, 3), "__consumer_offsets", List.of(1)), "a", "a", "b");
+        ControllerConfigurationValidator validator = new ControllerConfigurationValidator(new KafkaConfig(node("controller")), RackConfigCheck.of(cache));
+        try (LogCaptureAppender log = LogCaptureAppender.createAndRegister(RackConfigCheck.class)) {
+            validator.validate(DEFAULT, Map.of(replicas, "2"), Map.of(replicas, "1"));
+            validator.validate(TOPIC, Map.of(replicas, "3"), Map.of());
+            String more = ". Writes to them with acks=all are refused, by an error that is non-retriable: add replicas, lower the value, or set " + action + "=clamp.";
+            List<String> warnings = List.of("The cluster default now has min.insync.replicas=2, and these topics have fewer replicas: logs" + more,
+                "Topic orders now has min.insync.replicas=3, and these topics have fewer replicas: orders" + more);
+            assertEquals(warnings, log.getMessages());
+            validator.validate(DEFAULT, Map.of(replicas, "2", action, "clamp"), Map.of());
+            validator.validate(TOPIC, Map.of(replicas, "3", action, "clamp"), Map.of());
+            validator.validate(DEFAULT, Map.of(replicas, "2"), Map.of(replicas, "2"));
+            validator.validate(DEFAULT, Map.of(replicas, "2"), Map.of(replicas, "x"));
+            assertEquals(List.of(warnings.get(0)), log.getMessages().subList(2, log.getMessages().size()), "a value that was no number was none");
         }
     }
 

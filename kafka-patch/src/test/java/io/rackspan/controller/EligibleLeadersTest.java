@@ -53,7 +53,7 @@ final class EligibleLeadersTest {
 
     private PartitionChangeBuilder change() {
         return new PartitionChangeBuilder(partition, Uuid.ONE_UUID, 0, alive, VERSION, minReplicas, true)
-            .setEligibleSpan(EligibleSpan.of(minRacks, racks::get))
+            .setEligibleSpan(EligibleSpan.of((short) 1, minRacks, racks::get))
             .setDefaultDirProvider(broker -> Uuid.fromString("AAAAAAAAAAAAAAAAAAAAZA"));
     }
 
@@ -221,8 +221,25 @@ final class EligibleLeadersTest {
         apply(change().setTargetReplicas(List.of(1, 2, 3, 6, 4)).setTargetAdding(List.of(6)).setTargetRemoving(List.of(4)));
         assertEligible(3, 4);
         isr(1, 2, 6);
+        assertEquals(List.of(1, 2, 3, 6, 4), Replicas.toList(partition.replicas), "it waits for a replica in rack b");
+        assertEligible(3, 4);
+        isr(1, 2, 6, 3);
         assertEquals(List.of(1, 2, 3, 6), Replicas.toList(partition.replicas));
-        assertEligible(3);
+        assertEligible();
+    }
+
+    @Test
+    void aRemovedReplicaIsNotEligibleWhenItReturns() {
+        minRacks = 1;
+        minReplicas = 3;
+        partition = partition(List.of(1, 2, 3, 4), List.of(1, 2), List.of(3), 1);
+        apply(change().setTargetReplicas(List.of(1, 2, 4)));
+        assertEligible();
+
+        partition = partition(List.of(1, 2, 4), List.of(1, 2), List.of(3), 1);
+        apply(change().setTargetReplicas(List.of(1, 2, 4, 3)).setTargetAdding(List.of(3)));
+        assertEquals(List.of(3), Replicas.toList(partition.addingReplicas));
+        assertEligible();
     }
 
     @Test

@@ -7,6 +7,7 @@ import org.apache.kafka.controller.ControllerFixture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.util.List;
 import java.util.Map;
@@ -88,7 +89,7 @@ final class EligibleRacksControllerTest {
                 controller.alter(TOPIC, RACKS, value);
                 assertEquals(Set.of(), controller.eligible(), "set to " + value);
             }
-        for (String value : new String[] {"2", null})
+        for (String value : new String[] {"2", "1"})
             try (ControllerFixture controller = rackBLeft()) {
                 controller.alter(CLUSTER, RACKS, value);
                 assertEquals(Set.of(), controller.eligible(), "cluster default set to " + value);
@@ -153,6 +154,24 @@ final class EligibleRacksControllerTest {
         }
     }
 
+    /** The change that elects another leader comes in the same batch. */
+    @ParameterizedTest
+    @ValueSource(strings = {"relabelled", "unregistered"})
+    void theOnlyReplicaOfTheOtherRackLeavesItWhileItIsLeader(String how) throws Exception {
+        try (ControllerFixture controller = controller(List.of(3, 1, 2), "1", "2")) {
+            controller.fence(2, 1);
+            assertEquals(Set.of(1), controller.eligible());
+            controller.start(1, "a", true);
+            controller.heartbeat(1, false);
+            if (how.equals("relabelled"))
+                controller.start(3, "a", true);
+            else
+                controller.unregister(3);
+            assertEquals(1, controller.leader());
+            assertEquals(Set.of(), controller.eligible(), "the leader lets the high watermark move, and 3 does not have all");
+        }
+    }
+
     @Test
     void anElectionIsNotForgottenWithTheRack() throws Exception {
         try (ControllerFixture controller = controller(List.of(1, 2, 3), "1", "2")) {
@@ -191,6 +210,63 @@ final class EligibleRacksControllerTest {
         }
     }
 
+    /** Stock ends it with what is in sync, so that what was acknowledged is in one rack. */
+    @Test
+    void aReassignmentEndsWhenTheReplicasInSyncSpanEnoughRacks() throws Exception {
+        try (ControllerFixture controller = controller(List.of(1, 3, 4), "1", "2")) {
+            controller.fence(4);
+            controller.reassign(1, 2, 4);
+            controller.alterIsr(1, 2, 3);
+            assertEquals(Set.of(1, 2, 3, 4), controller.replicas(), "1 and 2 are in one rack");
+            controller.start(4, "b", true);
+            controller.heartbeat(4, false);
+            controller.alterIsr(1, 2, 3, 4);
+            assertEquals(Set.of(1, 2, 4), controller.replicas());
+            assertEquals(Set.of(1, 2, 4), controller.isr());
+        }
+    }
+
+    @Test
+    void aReassignmentThatWaitsForRacksEndsWhenItIsSubmittedAgain() throws Exception {
+        try (ControllerFixture controller = controller(List.of(1, 3, 4), "1", "2")) {
+            controller.fence(4);
+            controller.reassign(1, 2, 4);
+            controller.alterIsr(1, 2, 3);
+            controller.alter(TOPIC, RACKS, "1");
+            controller.reassign(1, 2, 4);
+            assertEquals(Set.of(1, 2, 4), controller.replicas());
+        }
+    }
+
+    @Test
+    void aReassignmentIsNotCancelledWhereTheReplicasLeftInSyncSpanTooFewRacks() throws Exception {
+        try (ControllerFixture controller = controller(List.of(1, 2, 3), "1", "2")) {
+            controller.fence(3);
+            controller.reassign(4, 3);
+            controller.alterIsr(1, 2, 4);
+            assertEquals("INVALID_REPLICA_ASSIGNMENT: Unable to cancel the reassignment of t-0: of the in-sync replicas [1, 2, 4] only [1, 2] would be left, " +
+                "in 1 rack(s), but min.insync.replicas is 1 and min.insync.racks is 2. Acknowledged records might be in no other replica. " +
+                "Wait until more of [3, 1, 2] are in sync, or set unclean.leader.election.enable=true on the topic.", controller.cancelReassignment());
+            assertEquals(Set.of(1, 2, 4), controller.isr());
+            controller.start(3, "b", true);
+            controller.heartbeat(3, false);
+            controller.alter(TOPIC, "unclean.leader.election.enable", "true");
+            assertEquals("", controller.cancelReassignment());
+            assertEquals(Set.of(1, 2), controller.isr());
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1,1,''", "3,1,refused"})
+    void withoutRacksTheNumberOfReplicasLeftInSyncCounts(String minReplicas, String minRacks, String refusal) throws Exception {
+        try (ControllerFixture controller = controller(List.of(1, 2, 3), minReplicas, minRacks)) {
+            controller.fence(3);
+            controller.reassign(4, 3);
+            controller.alterIsr(1, 2, 4);
+            assertEquals(refusal.isEmpty(), controller.cancelReassignment().isEmpty());
+        }
+    }
+
     /** A value that was taken must not stop each later change of the topic's partitions. */
     @Test
     void blanksAroundAMinimumDoNotMatter() throws Exception {
@@ -202,6 +278,23 @@ final class EligibleRacksControllerTest {
                 controller.alterIsr(1, 2);
                 assertEquals(Set.of(3, 4), controller.eligible());
             }
+    }
+
+    /** Tools that apply settings again do this; a partition that waits for an eligible replica would never have a leader. */
+    @Test
+    void settingAMinimumToTheValueThatItHasKeepsEligibleReplicas() throws Exception {
+        try (ControllerFixture controller = rackBLeft()) {
+            controller.alter(CLUSTER, "min.insync.replicas", "1");
+            controller.alter(CLUSTER, RACKS, "2");
+            controller.alterIsr(1, 2, 3, 4);
+            controller.alterIsr(1, 2);
+            assertEquals(Set.of(3, 4), controller.eligible());
+            controller.alter(CLUSTER, "min.insync.replicas", "1");
+            controller.alter(CLUSTER, RACKS, "2");
+            assertEquals(Set.of(3, 4), controller.eligible());
+            controller.alter(CLUSTER, RACKS, "1");
+            assertEquals(Set.of(), controller.eligible());
+        }
     }
 
     /** Stock 4.3.1 fails here: the broker could never register again. */

@@ -41,7 +41,7 @@ final class PowerCutModelTest {
 
     private final BrokerRacks racks = BrokerRacks.of(Map.of(1, "a", 2, "a", 3, "b", 4, "b"));
     private final RackSpan leaders = new RackSpan(new TopicPartition("t", 0), () -> racks);
-    private EligibleSpan controller = EligibleSpan.of(2, racks::rackOf);
+    private EligibleSpan controller = EligibleSpan.of((short) 1, 2, racks::rackOf);
     private int minRacksOfLeaders = 2;
 
     private final List<Integer> replicas = List.of(1, 3, 2, 4);
@@ -226,7 +226,7 @@ final class PowerCutModelTest {
         int losses = 0;
         for (long seed = 0; seed < SEEDS; seed++) {
             PowerCutModelTest model = new PowerCutModelTest().begin();
-            model.controller = EligibleSpan.NOT_ASKED;
+            model.controller = EligibleSpan.STOCK;
             if (!model.play(seed).isEmpty())
                 losses++;
         }

@@ -154,6 +154,44 @@ final class RackspanLevelTest {
         }
     }
 
+    /** Kafka reads "+2" and " 2" as 2. */
+    @Test
+    void aValueIsRecognisedHoweverItIsWritten() throws Exception {
+        for (String two : List.of("+2", " 2", "02"))
+            try (ControllerFixture controller = controller(Map.of(RACKS, two), 0)) {
+                controller.createTopic(List.of(1, 3, 2, 4), Map.of("min.insync.replicas", "2"));
+                assertTrue(controller.refusal(TOPIC, RACKS, two).contains("it needs rackspan.version 1"), two);
+                assertEquals("", raise(controller));
+                assertEquals(two.trim(), controller.configs(CLUSTER).get(RACKS), "imported");
+                controller.alter(CLUSTER, RACKS, "1");
+                controller.alter(TOPIC, RACKS, two);
+                assertThrows(ExecutionException.class, () -> controller.start(5, null, false));
+                assertTrue(lower(controller).contains("in use: topic t min.insync.racks=" + two), two);
+            }
+    }
+
+    /** Brokers have no use for it, and another controller may have another one. */
+    @Test
+    void anActionInServerPropertiesDoesNotExcuseTopics() throws Exception {
+        String action = "min.insync.replicas.inconsistent.action";
+        try (ControllerFixture controller = controller(Map.of(action, "clamp"), 0)) {
+            controller.createTopic(List.of(1, 3), Map.of("min.insync.replicas", "3"));
+            assertTrue(raise(controller).contains("would refuse acks=all from then on: t."));
+            controller.alter(CLUSTER, action, "clamp");
+            assertEquals("", raise(controller));
+        }
+    }
+
+    @Test
+    void allReasonsNotToRaiseAreNamedAtOnce() throws Exception {
+        try (ControllerFixture controller = controller(Map.of(RACKS, "2"), 0)) {
+            controller.createTopic(List.of(1, 2), Map.of("min.insync.replicas", "3"));
+            String refused = raise(controller);
+            assertTrue(refused.contains("Topics in fewer racks would refuse acks=all from then on: t."), refused);
+            assertTrue(refused.contains("Topics with fewer replicas than min.insync.replicas would refuse acks=all from then on: t."), refused);
+        }
+    }
+
     @Test
     void eligibleLeaderReplicasAreNeeded() throws Exception {
         try (ControllerFixture controller = controller(Map.of(), 1)) {
@@ -181,6 +219,21 @@ final class RackspanLevelTest {
             controller.start(5, "c", false);
             controller.alter(TOPIC, RACKS, "1");
             controller.start(6, null, false);
+        }
+    }
+
+    /** No metadata was published to any cache. */
+    @Test
+    void racksCannotBeRequiredOnceABrokerWithoutOneIsRegistered() throws Exception {
+        try (ControllerFixture controller = controller(Map.of(), 1)) {
+            controller.createTopic(List.of(1, 3, 2, 4), Map.of());
+            controller.start(5, null, false);
+            String why = " cannot have min.insync.racks=2: brokers [5] have no broker.rack. Set broker.rack on every broker and restart it, or " +
+                "unregister brokers that are gone.";
+            assertEquals("Topic t" + why, controller.refusal(TOPIC, RACKS, "2"));
+            assertEquals("The cluster default" + why, controller.refusal(CLUSTER, RACKS, "2"));
+            controller.start(5, "c", true);
+            controller.alter(TOPIC, RACKS, "2");
         }
     }
 

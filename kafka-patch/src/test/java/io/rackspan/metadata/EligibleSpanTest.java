@@ -21,10 +21,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 final class EligibleSpanTest {
 
+    private static final short LEVEL = 1;
     private static final BrokerRacks RACKS = BrokerRacks.of(Map.of(1, "a", 2, "a", 3, "b", 4, "b", 5, "", 6, ""));
 
     private static boolean met(int minRacks, List<Integer> isr, List<Integer> assignment) {
-        return EligibleSpan.of(minRacks, RACKS::rackOf).isMet(isr, assignment);
+        return EligibleSpan.of(LEVEL, minRacks, RACKS::rackOf).isMet(isr, assignment);
     }
 
     @Test
@@ -47,18 +48,30 @@ final class EligibleSpanTest {
 
     @Test
     void aTopicThatRequiresNoRacksReadsNone() {
-        EligibleSpan blind = EligibleSpan.of(1, broker -> {
+        EligibleSpan blind = EligibleSpan.of(LEVEL, 1, broker -> {
             throw new AssertionError("a rack was looked up");
         });
-        List<Integer> eligible = List.of(1, 2);
         assertFalse(blind.isAsked());
         assertTrue(blind.isMet(List.of(), List.of(1, 3)));
-        assertSame(eligible, blind.assigned(eligible, List.of()));
     }
 
     @Test
     void onlyAssignedReplicasAreEligible() {
-        assertEquals(List.of(4, 1), EligibleSpan.of(2, RACKS::rackOf).assigned(List.of(4, 2, 1), List.of(1, 3, 4)));
+        for (int minRacks : new int[] {1, 2}) {
+            EligibleSpan span = EligibleSpan.of(LEVEL, minRacks, RACKS::rackOf);
+            assertEquals(List.of(4, 1), span.assigned(List.of(4, 2, 1), List.of(1, 2, 3, 4), List.of(1, 3, 4)), "2 is removed");
+            assertEquals(List.of(4, 1), span.assigned(List.of(4, 2, 1), List.of(1, 3, 4), List.of(1, 2, 3, 4)), "2 was removed before");
+        }
+    }
+
+    @Test
+    void atLevel0NothingIsChanged() {
+        List<Integer> eligible = List.of(1, 2);
+        EligibleSpan stock = EligibleSpan.of((short) 0, 3, RACKS::rackOf);
+        assertSame(EligibleSpan.STOCK, stock);
+        assertFalse(stock.isAsked());
+        assertTrue(stock.isMet(List.of(), List.of(1, 3)));
+        assertSame(eligible, stock.assigned(eligible, List.of(), List.of()));
     }
 
     /** If they differed, a high watermark would move while the controller still takes those who left for complete. */
@@ -77,7 +90,7 @@ final class EligibleSpanTest {
             List<Integer> isr = assignment.subList(0, random.nextInt(assignment.size() + 1));
             int minRacks = 1 + random.nextInt(5);
             boolean held = new RackSpan(new TopicPartition("t", 0), () -> racks).holdsHighWatermark(minRacks, isr, assignment);
-            assertEquals(!held, EligibleSpan.of(minRacks, racks::rackOf).isMet(isr, assignment),
+            assertEquals(!held, EligibleSpan.of(LEVEL, minRacks, racks::rackOf).isMet(isr, assignment),
                 "seed " + seed + ": racks " + names + ", assignment " + assignment + ", isr " + isr + ", minimum " + minRacks);
         }
     }

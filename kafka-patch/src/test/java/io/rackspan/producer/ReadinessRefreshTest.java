@@ -126,6 +126,19 @@ final class ReadinessRefreshTest {
         }
     }
 
+    /** Kafka draws its own pause anew each time it is asked, so that one answer may allow what the next one forbids. */
+    @Test
+    void aPauseThatIsOverIsOverWhateverKafkaDrawsForItsOwn() {
+        for (int producer = 0; producer < 500; producer++) {
+            ProducerMetadata one = metadata(true, 1000);
+            for (int equivalent = 0; equivalent < 8; equivalent++)
+                update(one, ClusterView.response(TWO_REPLICAS, ALL, ALL));
+            update(one, ClusterView.response(TWO_REPLICAS, ALL, List.of(1)));
+            time.sleep(next(one));
+            assertEquals(0, next(one), "producer " + producer);
+        }
+    }
+
     @Test
     void pausesDifferBetweenProducers() {
         Set<Long> pauses = new HashSet<>();

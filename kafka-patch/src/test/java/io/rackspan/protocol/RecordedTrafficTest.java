@@ -9,6 +9,8 @@ import org.apache.kafka.common.requests.RequestHeader;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+import io.rackspan.stock.Variant;
+
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.ByteBuffer;
@@ -50,8 +52,8 @@ final class RecordedTrafficTest {
     @ParameterizedTest
     @CsvSource({"1, 3", "2, 3", "3, 3", "4, 4", "5, 5", "6, 6", "7, 7", "8, 8", "9, 9", "10, 10", "11, 11", "12, 12", "13, 13"})
     void eachVariantServesTheOther(short metadata, short produce) throws Exception {
-        for (World client : List.of(World.OURS, World.STOCK))
-            for (World broker : List.of(World.OURS, World.STOCK)) {
+        for (Variant client : List.of(World.OURS, World.STOCK))
+            for (Variant broker : List.of(World.OURS, World.STOCK)) {
                 Collection<byte[]> received = new ConcurrentLinkedQueue<>();
                 try (ServerSocket socket = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
                     boolean ours = broker == World.OURS;

@@ -16,6 +16,8 @@ import org.apache.kafka.common.requests.ProduceResponse.PartitionResponse;
 
 import org.junit.jupiter.api.Test;
 
+import io.rackspan.stock.Variant;
+
 import java.nio.ByteBuffer;
 import java.util.List;
 
@@ -31,7 +33,7 @@ final class RoundTripTest {
     private static final short LATEST_PRODUCE = ApiKeys.PRODUCE.latestVersion();
     private static final short LATEST_METADATA = ApiKeys.METADATA.latestVersion();
 
-    private static String fields(World variant, String message, byte[] bytes) {
+    private static String fields(Variant variant, String message, byte[] bytes) {
         return variant.call(String.class, "fields", message, bytes);
     }
 
@@ -61,7 +63,7 @@ final class RoundTripTest {
                 for (boolean unknownTags : new boolean[] {false, true}) {
                     byte[] bytes = World.OURS.call(byte[].class, "sample", message, sparse, unknownTags);
                     assertArrayEquals(World.STOCK.call(byte[].class, "sample", message, sparse, unknownTags), bytes, message);
-                    for (World variant : List.of(World.OURS, World.STOCK)) {
+                    for (Variant variant : List.of(World.OURS, World.STOCK)) {
                         assertEquals(fields(World.OURS, message, plain), fields(variant, message, bytes), () -> message + " read by " + variant);
                         assertArrayEquals(bytes, variant.call(byte[].class, "again", message, bytes), () -> message + " read by " + variant);
                     }
@@ -113,7 +115,7 @@ final class RoundTripTest {
             assertArrayEquals(withFields, World.STOCK.call(byte[].class, "again", message, withFields), message);
             String cluster = World.OURS.call(String.class, "cluster", version, plain);
             assertTrue(cluster.contains("t-1 leader h1:9092") && cluster.contains("replicas [1, 2] ISR [1]"), cluster);
-            for (World variant : List.of(World.OURS, World.STOCK))
+            for (Variant variant : List.of(World.OURS, World.STOCK))
                 assertEquals(cluster, variant.call(String.class, "cluster", version, withFields), message);
             assertEquals(2, ready(version, plain), "a stock broker's partitions are ready if they have a leader");
             assertEquals(version >= MinInSync.FIRST_VERSION ? 1 : 2, ready(version, withFields), message);

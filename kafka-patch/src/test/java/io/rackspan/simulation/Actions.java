@@ -240,7 +240,9 @@ final class Actions {
     /** A change of a minimum clears the eligible replicas, as on stock, so that those in sync may be the only ones that have all. */
     private String change(int minReplicas, int minRacks) {
         int leader = world.controller.partition().leader;
-        String changed = leader < 0 || !world.broker(leader).leads() || !world.broker(leader).isRegistered() ? null : set(minReplicas, minRacks);
+        // Lower minimums promise less for what was destroyed under higher ones
+        boolean possible = leader >= 0 && world.broker(leader).leads() && world.broker(leader).isRegistered() && world.survives(minReplicas, minRacks);
+        String changed = possible ? set(minReplicas, minRacks) : null;
         if (changed != null) {
             if (!isWithoutLoss())
                 world.budget.close();
@@ -297,8 +299,8 @@ final class Actions {
             ids.add(broker.id);
         Collections.shuffle(ids, new Random(choice));
         List<Integer> target = ids.subList(0, 2 + choice % Math.min(4, ids.size() - 1));
-        // With racks required none is eligible that is not assigned
-        if (!back && !Collections.disjoint(target, Replicas.toList(Replicas.copyWithout(world.controller.partition().elr, world.controller.partition().replicas))))
+        // At level 0 a replica that was removed may still be eligible
+        if (!back && world.controller.level() == 0 && !Collections.disjoint(target, Replicas.toList(Replicas.copyWithout(world.controller.partition().elr, world.controller.partition().replicas))))
             return null;
         int before = world.metadata.end();
         world.controller.reassign(target);
@@ -308,6 +310,9 @@ final class Actions {
     }
 
     private String cancel() {
+        // The base leaves as few in sync as there are
+        if (world.controller.level() == 0 && !world.isCancelledWithoutLoss())
+            return null;
         int before = world.metadata.end();
         world.controller.reassign(List.of());
         return before == world.metadata.end() ? null : "the reassignment is cancelled";

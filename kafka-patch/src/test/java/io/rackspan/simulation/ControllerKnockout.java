@@ -4,13 +4,13 @@ package io.rackspan.simulation;
 import org.apache.kafka.common.metadata.BrokerRegistrationChangeRecord;
 import org.apache.kafka.common.metadata.ClearElrRecord;
 import org.apache.kafka.common.metadata.PartitionChangeRecord;
-import org.apache.kafka.metadata.PartitionRegistration;
+import org.apache.kafka.controller.Reassignments;
 import org.apache.kafka.metadata.Replicas;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 
 /** Rules of the controller, knocked out by changing what it writes. */
 final class ControllerKnockout {
@@ -21,6 +21,7 @@ final class ControllerKnockout {
         world.controller.registersAsClean = world.isBroken(Rule.ELIGIBLE_CLEAN);
         world.controller.forgetsRackChanges = world.isBroken(Rule.ELIGIBLE_RACKS);
         world.controller.requiresNoRack = world.isBroken(Rule.RACK_REQUIRED);
+        world.controller.cancelsAtAnyTime = world.isBroken(Rule.CANCELLED_SPAN);
         world.controller.checksNoRacks = world.isBroken(Rule.RACKS_CHECKED);
         if (world.isBroken(Rule.ELIGIBLE_SETTINGS))
             world.controller.rewrite = records -> records.stream().filter(record -> !(record.message() instanceof ClearElrRecord)).toList();
@@ -32,6 +33,8 @@ final class ControllerKnockout {
         if (world.isBroken(Rule.ELIGIBLE_SPAN))
             world.controller.rewrite = records -> clear(world, records, isr -> isr.size() >=
                 Math.min(world.settings.minReplicas(), world.replicas().size()));
+        if (world.isBroken(Rule.REASSIGNED_SPAN))
+            world.controller.rewrite = records -> change(records, change -> Reassignments.completed(world.controller.partition(), change));
         if (world.isBroken(Rule.STATIC_IGNORED))
             world.controller.believeClusterDefault(2);
     }
@@ -49,17 +52,12 @@ final class ControllerKnockout {
 
     /** Clears the eligible replicas where the ISR suffices by this rule alone. */
     private static List<ApiMessageAndVersion> clear(World world, List<ApiMessageAndVersion> records, Predicate<List<Integer>> suffices) {
-        List<ApiMessageAndVersion> changed = new ArrayList<>();
-        for (ApiMessageAndVersion record : records) {
-            if (record.message() instanceof PartitionChangeRecord change) {
-                PartitionRegistration next = world.controller.partition().merge(change);
-                if (suffices.test(Replicas.toList(next.isr)))
-                    changed.add(new ApiMessageAndVersion(change.duplicate().setEligibleLeaderReplicas(List.of()), record.version()));
-                else
-                    changed.add(record);
-            } else
-                changed.add(record);
-        }
-        return changed;
+        return change(records, change -> suffices.test(Replicas.toList(world.controller.partition().merge(change).isr))
+            ? change.duplicate().setEligibleLeaderReplicas(List.of()) : change);
+    }
+
+    private static List<ApiMessageAndVersion> change(List<ApiMessageAndVersion> records, UnaryOperator<PartitionChangeRecord> how) {
+        return records.stream().map(record -> record.message() instanceof PartitionChangeRecord change
+            ? new ApiMessageAndVersion(how.apply(change), record.version()) : record).toList();
     }
 }

@@ -39,6 +39,17 @@ final class FaultBudget {
         minRacks = Math.min(minRacks, racksRequired);
     }
 
+    /** True if what was destroyed is in the budget of these minimums, too. */
+    boolean allows(int replicas, int racksRequired) {
+        return isIn(hurt, Math.min(minReplicas, replicas), Math.min(minRacks, racksRequired));
+    }
+
+    private boolean isIn(Set<Integer> brokers, int replicas, int racksRequired) {
+        Set<String> places = new HashSet<>();
+        brokers.forEach(id -> places.addAll(racks.get(id)));
+        return brokers.isEmpty() || brokers.size() < replicas || places.size() < racksRequired;
+    }
+
     boolean isUntouched() {
         return hurt.isEmpty() && !closed;
     }
@@ -54,9 +65,7 @@ final class FaultBudget {
             return false;
         Set<Integer> all = new HashSet<>(hurt);
         all.addAll(brokers);
-        Set<String> allRacks = new HashSet<>();
-        all.forEach(id -> allRacks.addAll(racks.get(id)));
-        if (all.size() >= minReplicas && allRacks.size() >= minRacks)
+        if (!isIn(all, minReplicas, minRacks))
             return false;
         hurt.addAll(brokers);
         return true;

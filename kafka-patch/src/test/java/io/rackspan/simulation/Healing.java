@@ -48,6 +48,8 @@ final class Healing {
 
     /** Brings back the racks and settings of the beginning, and checks that the cluster takes and answers writes. */
     static void checkWritable(World world) {
+        // Cancelled before that it might leave replicas in sync that are lost
+        heal(world);
         world.controller.reassign(List.of());
         // A change of a minimum clears the eligible replicas, also those of a partition without a leader, which then never has one
         heal(world);

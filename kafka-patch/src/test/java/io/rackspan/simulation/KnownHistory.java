@@ -55,6 +55,14 @@ record KnownHistory(Rule rule, Violation.Kind kind, Setup setup, String steps) {
             // All replicas are in one rack from then on, and the high watermark moves without broker 2
             new KnownHistory(Rule.ELIGIBLE_RACKS, Violation.Kind.READ_THEN_LOST, setup("aba", three, 2, 2), "RELABEL 2 0, METADATA 1 0, HEARTBEAT 2 0, PRODUCE_ONE 1 0, " +
                 "FETCH 3 1, FETCH 3 1, CONSUME 1 0, FENCE 1 0, FENCE 3 0, METADATA 2 0"),
+            // Broker 2 is not in sync, and brokers 1 and 4 of the target are in one rack
+            new KnownHistory(Rule.REASSIGNED_SPAN, Violation.Kind.LOST, setup("abca", three, 1, 2), "FENCE 2 0, METADATA 1 0, METADATA 3 0, METADATA 4 0, REASSIGN 1 1, " +
+                "METADATA 1 0, METADATA 3 0, METADATA 4 0, PRODUCE 1 0, FETCH 3 1, FETCH 3 1, FETCH 4 1, FETCH 4 1, DELIVER 1 0, DELIVER 1 0, METADATA 1 0, " +
+                "METADATA 4 0, RACK_POWER_CUT 1 0"),
+            // Broker 4, which is being added, is the only one in sync in another rack
+            new KnownHistory(Rule.CANCELLED_SPAN, Violation.Kind.LOST, setup("abacc", three, 1, 2), "FENCE 2 0, METADATA 1 0, METADATA 3 0, METADATA 4 0, METADATA 5 0, " +
+                "REASSIGN 1 3, METADATA 1 0, METADATA 3 0, METADATA 4 0, METADATA 5 0, FETCH 4 1, FETCH 4 1, DELIVER 1 0, DELIVER 1 0, METADATA 1 0, METADATA 4 0, " +
+                "PRODUCE 1 0, FETCH 3 1, FETCH 3 1, FETCH 4 1, FETCH 4 1, CANCEL 1 0, METADATA 1 0, METADATA 3 0, RACK_POWER_CUT 1 0"),
             // One replica is enough from then on, and the high watermark moves without broker 3
             new KnownHistory(Rule.ELIGIBLE_SETTINGS, Violation.Kind.LOST, setup("abc", three, 2, 1), "FENCE 2 0, FENCE 3 0, METADATA 1 0, HEARTBEAT 3 0, MIN_REPLICAS 1 0, " +
                 "PRODUCE 1 0, FENCE 1 0, METADATA 3 0"),
@@ -79,20 +87,26 @@ record KnownHistory(Rule rule, Violation.Kind kind, Setup setup, String steps) {
     }
 
     /**
-     * The steps of one of them with the replicas of another cluster, mostly in their order: the first one is the preferred leader. Some choices
-     * are others, and some steps are omitted.
+     * The steps of one of them with the replicas of another cluster, mostly in their order: the first one is the preferred leader; then with
+     * its other brokers. Some choices are others, the targets of reassignments always; some steps are omitted.
      */
     static List<Step> variant(Random random, Setup setup) {
         List<Integer> roles = new ArrayList<>(setup.replicas());
         if (random.nextInt(3) == 0)
             Collections.shuffle(roles, random);
+        for (int id = 1; id <= setup.racks().size(); id++)
+            if (!setup.replicas().contains(id))
+                roles.add(id);
         int rate = List.of(1_000, 40, 12).get(random.nextInt(3));
         List<Step> found = new ArrayList<>();
         int known = random.nextInt(ALL.size());
-        for (Step step : STEPS.get(known))
-            if (random.nextInt(rate) > 0)
-                found.add(new Step(step.kind(), roles.get(ALL.get(known).setup.replicas().indexOf(step.broker())),
-                    random.nextInt(rate) == 0 ? random.nextInt(1 << 20) : step.choice()));
+        for (Step step : STEPS.get(known)) {
+            int replica = ALL.get(known).setup.replicas().indexOf(step.broker());
+            int role = replica < 0 ? step.broker() - 1 : replica;
+            if (random.nextInt(rate) > 0 && role < roles.size())
+                found.add(new Step(step.kind(), roles.get(role),
+                    step.kind() == Step.Kind.REASSIGN || random.nextInt(rate) == 0 ? random.nextInt(1 << 20) : step.choice()));
+        }
         return found;
     }
 }

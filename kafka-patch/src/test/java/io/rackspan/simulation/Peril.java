@@ -27,7 +27,7 @@ enum Peril {
     OUTAGE_SETTINGS,
     /** A reassignment begins while another is under way. */
     OVERLAP,
-    /** A reassignment brings back a replica that an earlier one removed and that is still eligible. */
+    /** A reassignment brings back a replica that an earlier one removed, at level 0, where it may still be eligible, as well. */
     RETURN;
 
     /** What a cluster survives. The others are off unless they are named: each has a known defect. */

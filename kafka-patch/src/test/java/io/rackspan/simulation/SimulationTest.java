@@ -122,10 +122,15 @@ final class SimulationTest {
     }
 
     @Test
-    @Disabled("As on stock: with fewer in sync than min.insync.replicas a replica that a reassignment removes stays eligible. It returns by another one, empty, and leads.")
-    void aReplicaReturnsThatIsStillEligible() {
-        holds(new Setup(List.of("a", "b", "a", "b"), List.of(2, 3, 1, 4), 1, 1, 1, 1, Set.of()), "REASSIGN 1 171066, PRODUCE 3 835132, " +
-            "MIN_REPLICAS 1 796304, LOWER 3 189877, REASSIGN 1 885609, CALM 2 934887, RELABEL 3 117319, REASSIGN_BACK 4 251654, REPLACE 4 413923");
+    void aReplicaReturnsThatIsEligibleNoMore() {
+        holds(new Setup(List.of("a", "b", "a", "b"), List.of(2, 3, 1, 4), 3, 1, 1, 1, Set.of()), "REASSIGN 4 551334, PRODUCE_ONE 3 31024, " +
+            "FETCH 3 0, FETCH 3 0, METADATA 2 0, CONSUME 3 0, FENCE 2 0, REPLACE 3 0, REASSIGN 2 67252, REPLACE 3 0");
+    }
+
+    @Test
+    void aLeaderLeavesTheOtherRackAndAnEligibleReplicaIsElectedAtOnce() {
+        holds(new Setup(List.of("a", "b", "a"), List.of(1, 2, 3), 1, 2, 1, 1, Set.of()), "FENCE 1 0, FENCE 3 0, HEARTBEAT 3 0, " +
+            "RELABEL 2 791076, METADATA 3 0, PRODUCE_ONE 2 0, CONSUME 2 0, FENCE 3 0");
     }
 
     private static final Setup READS_WHAT_IT_KNOWS = new Setup(List.of("a", "b", "a"), List.of(3, 2, 1), 2, 1, 1, 1, Set.of());

@@ -140,9 +140,28 @@ final class World {
 
     /** Notes in the budget which minimums are in force now. */
     void noteMinimums() {
-        PartitionRegistration now = controller.partition();
-        List<Integer> original = EligibleSpan.original(Replicas.toList(now.replicas), Replicas.toList(now.addingReplicas));
+        List<Integer> original = original();
         budget.minimums(Math.min(settings.minReplicas(), original.size()), Math.min(settings.minRacks(), places(original)));
+    }
+
+    /** True if these minimums, too, promise that what was destroyed loses nothing. */
+    boolean survives(int minReplicas, int minRacks) {
+        List<Integer> original = original();
+        return budget.allows(Math.min(minReplicas, original.size()), Math.min(minRacks, places(original)));
+    }
+
+    /** True if the replicas that a reassignment adds are not needed. */
+    boolean isCancelledWithoutLoss() {
+        List<Integer> original = original();
+        PartitionRegistration now = controller.partition();
+        List<Integer> left = Replicas.toList(now.isr).stream().filter(original::contains).toList();
+        return left.size() >= Math.min(settings.minReplicas(), original.size()) ||
+            left.size() == now.isr.length && original.containsAll(Replicas.toList(now.elr));
+    }
+
+    private List<Integer> original() {
+        PartitionRegistration now = controller.partition();
+        return EligibleSpan.original(Replicas.toList(now.replicas), Replicas.toList(now.addingReplicas));
     }
 
     /** True if every replica has everything, and everybody knows. */

@@ -115,7 +115,7 @@ final class RackOutageTest {
             assertEquals(Set.of("narrow"), described(kit, "--under-min-rack-isr-partitions"));
             List<String> differing = describe(kit, "--exclude-internal").lines().filter(line -> line.contains("effective")).toList();
             assertEquals(1, differing.size(), "lines: " + differing);
-            assertTrue(differing.get(0).startsWith("\tTopic: narrow\tPartition: 0\t") && differing.get(0).endsWith("\tMinInSyncRacks: 3 (effective 2)"),
+            assertTrue(differing.get(0).startsWith("\tTopic: narrow\tPartition: 0\t") && differing.get(0).endsWith("\tMinInSyncRacks: 3 (effective 2, acks=all is refused)"),
                 differing.get(0));
 
             kit.brokers().get(2).shutdown();

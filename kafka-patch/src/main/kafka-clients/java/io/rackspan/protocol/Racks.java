@@ -26,8 +26,12 @@ public final class Racks {
 
     /** True if that is a broker with a broker.rack. */
     public static boolean isNamed(Node node) {
-        String rack = of(node);
-        return rack != null && !rack.isEmpty();
+        return isNamed(of(node));
+    }
+
+    /** True for the rack of a broker with a broker.rack; null is not one. */
+    public static boolean isNamed(String rack) {
+        return rack != null && !rack.equals(UNNAMED);
     }
 
     /**

@@ -3,9 +3,14 @@ package io.rackspan.metadata;
 
 import io.rackspan.protocol.Racks;
 
+import org.apache.kafka.common.errors.InvalidReplicaAssignmentException;
+import org.apache.kafka.metadata.PartitionRegistration;
+import org.apache.kafka.metadata.Replicas;
+
 import java.util.Collection;
 import java.util.List;
 import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 
 /**
  * The condition on racks under which the controller may forget which replicas left the ISR of a partition (the base requires
@@ -14,23 +19,26 @@ import java.util.function.IntFunction;
  */
 public final class EligibleSpan {
 
-    /** The rule of a topic that requires no racks: it changes nothing. */
-    public static final EligibleSpan NOT_ASKED = new EligibleSpan(1, broker -> null);
+    /** The rule of level 0 of rackspan.version: it changes nothing. */
+    public static final EligibleSpan STOCK = new EligibleSpan(false, 1, broker -> null);
 
+    private final boolean inForce;
     private final int minRacks;
     private final IntFunction<String> rackOf;
 
-    private EligibleSpan(int minRacks, IntFunction<String> rackOf) {
+    private EligibleSpan(boolean inForce, int minRacks, IntFunction<String> rackOf) {
+        this.inForce = inForce;
         this.minRacks = minRacks;
         this.rackOf = rackOf;
     }
 
     /**
+     * @param level    the level of rackspan.version
      * @param minRacks the min.insync.racks of the topic
      * @param rackOf   the rack of a registered broker, {@link BrokerRacks#UNNAMED} if it has none; null if it is not registered
      */
-    public static EligibleSpan of(int minRacks, IntFunction<String> rackOf) {
-        return minRacks > 1 ? new EligibleSpan(minRacks, rackOf) : NOT_ASKED;
+    public static EligibleSpan of(short level, int minRacks, IntFunction<String> rackOf) {
+        return level > 0 ? new EligibleSpan(true, minRacks, rackOf) : STOCK;
     }
 
     /** True if the topic requires racks. */
@@ -58,8 +66,34 @@ public final class EligibleSpan {
         return Racks.span(brokers, rackOf::apply);
     }
 
-    /** The eligible replicas without those that were taken from the assignment: such a one would come back with an empty log. */
-    public List<Integer> assigned(List<Integer> eligible, Collection<Integer> assignment) {
-        return isAsked() ? eligible.stream().filter(assignment::contains).toList() : eligible;
+    /**
+     * The eligible replicas without those that were taken from the assignment, by this change or by an earlier one at level 0: such a one
+     * would come back with an empty log.
+     *
+     * @param before the replicas before the change
+     * @param after  the replicas behind it
+     */
+    public List<Integer> assigned(List<Integer> eligible, Collection<Integer> before, Collection<Integer> after) {
+        return inForce ? eligible.stream().filter(replica -> before.contains(replica) && after.contains(replica)).toList() : eligible;
+    }
+
+    /**
+     * Requires that a reassignment which is cancelled leaves enough replicas in sync, from level 1 on. The replicas that it was adding count
+     * while they are in the ISR, so that acknowledged records may be in them and in too few others.
+     *
+     * @param part     the partition before, named {@code partition}
+     * @param isr      the ISR behind the cancellation
+     * @param replicas the replicas behind it
+     * @param minIsr   the min.insync.replicas in force
+     * @throws InvalidReplicaAssignmentException if that ISR is too small, and the cancellation is what makes it smaller
+     */
+    public void requireRevert(String partition, PartitionRegistration part, List<Integer> isr, List<Integer> replicas, int minIsr) {
+        boolean loses = IntStream.concat(IntStream.of(part.isr), IntStream.of(part.elr)).anyMatch(id -> !replicas.contains(id));
+        if (!inForce || !loses || isr.size() >= Math.min(minIsr, replicas.size()) && isMet(isr, replicas))
+            return;
+        throw new InvalidReplicaAssignmentException("Unable to cancel the reassignment of " + partition + ": of the in-sync replicas " +
+            Replicas.toList(part.isr) + " only " + isr + " would be left, in " + span(isr) + " rack(s), but min.insync.replicas is " + minIsr +
+            " and min.insync.racks is " + minRacks + ". Acknowledged records might be in no other replica. Wait until more of " + replicas +
+            " are in sync, or set unclean.leader.election.enable=true on the topic.");
     }
 }

@@ -9,14 +9,20 @@ import org.apache.kafka.common.requests.ApiError;
 import io.rackspan.common.RackspanVersion;
 
 import java.util.Collection;
+import java.util.Map;
+import java.util.TreeMap;
 
 /** The settings that only a level of rackspan.version puts in force, so that they are refused below it. */
 public final class LevelSettings {
 
     // Not by the constants of TopicConfig: the patches that add them come behind the one of the level.
     public static final String MIN_RACKS = "min.insync.racks";
-    private static final String SCOPE = "acks.all.scope";
+    public static final String ACTION = "min.insync.replicas.inconsistent.action";
+    static final String SCOPE = "acks.all.scope";
     private static final int NAMED = 20;
+
+    /** The settings of which only the topic's value and the cluster default count, with what is in force from level 1 on without these. */
+    static final Map<String, String> DEFAULTS = new TreeMap<>(Map.of(MIN_RACKS, "1", ACTION, "reject", SCOPE, "isr"));
 
     private LevelSettings() {
     }
@@ -26,8 +32,22 @@ public final class LevelSettings {
         if (value == null)
             return false;
         if (name.equals(MIN_RACKS))
-            return value.trim().matches("\\d+") && !value.trim().matches("0*1?");
+            return number(value) > 1;
         return name.equals(SCOPE) && value.trim().equals("min.insync.replicas");
+    }
+
+    /** The number as all who go by it read it, a sign and blanks included; 0 for what is none. */
+    static int number(String value) {
+        try {
+            return Integer.parseInt(value.trim());
+        } catch (NumberFormatException e) {
+            return 0;
+        }
+    }
+
+    /** True if two values of one of the {@link #DEFAULTS} mean the same. */
+    static boolean areEqual(String name, String one, String other) {
+        return name.equals(MIN_RACKS) ? number(one) == number(other) : one.trim().equals(other.trim());
     }
 
     /** The refusal of a record, or no error. */

@@ -9,26 +9,32 @@ import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.image.ConfigurationsImage;
 import org.apache.kafka.metadata.MetadataCache;
 
+import io.rackspan.protocol.Racks;
+
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 /**
  * The values that min.insync.racks may be set to, given the racks of the brokers. A broker checks its own
- * rack when it starts; the controller, which sees every registration, checks each change of a topic or cluster default.
+ * rack when it starts; the controller checks each change of a topic or cluster default by its registrations.
  */
 public final class RackConfigCheck {
 
     private static final Logger LOG = LoggerFactory.getLogger(RackConfigCheck.class);
     private static final String NAME = TopicConfig.MIN_IN_SYNC_RACKS_CONFIG;
+    private static final String REPLICAS = TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG;
 
-    /** Checks nothing, for callers that know no racks. */
+    /** Logs nothing, for callers that know no racks. */
     public static final RackConfigCheck NONE = new RackConfigCheck(null);
 
     /** Replicas are needed, not addresses. */
@@ -41,7 +47,7 @@ public final class RackConfigCheck {
         this.cache = cache;
     }
 
-    /** A check against the newest racks of this cache. */
+    /** Goes by the newest racks and topics of this cache. */
     public static RackConfigCheck of(MetadataCache cache) {
         return new RackConfigCheck(cache);
     }
@@ -52,7 +58,7 @@ public final class RackConfigCheck {
      * @throws ConfigException if it would
      */
     public static void requireOwnRack(int brokerId, int minRacks, Optional<String> rack) {
-        if (minRacks > 1 && rack.orElse(BrokerRacks.UNNAMED).isEmpty())
+        if (minRacks > 1 && !Racks.isNamed(rack.orElse(null)))
             throw new ConfigException(NAME, minRacks, "Broker " + brokerId + " has no broker.rack, so its replicas would count for no rack " +
                 "of their own. Set broker.rack on this broker, or set " + NAME + " to 1.");
     }
@@ -65,26 +71,46 @@ public final class RackConfigCheck {
     }
 
     /**
-     * Checks a change of configuration. Only a raised value can be refused, and only a new value is looked at: lowering it
-     * and altering other settings must work whatever has happened to the brokers.
+     * Requires a rack of every broker where racks are required. Only a raised value can be refused, and only a new value is looked at:
+     * lowering it and altering other settings must work whatever has happened to the brokers.
      *
      * @param resource   the topic or broker; an empty broker name is the cluster default
      * @param newConfigs all values after the change
      * @param oldConfigs all values before the change
+     * @param racks      the racks of the registered brokers
      * @throws InvalidConfigurationException if a registered broker has no rack, or the value is no number above 0
      */
-    public void validate(ConfigResource resource, Map<String, String> newConfigs, Map<String, String> oldConfigs) {
-        String text = newConfigs.get(NAME);
-        if (cache == null || text == null || text.equals(oldConfigs.get(NAME)))
+    public static void requireNamed(ConfigResource resource, Map<String, String> newConfigs, Map<String, String> oldConfigs, Supplier<BrokerRacks> racks) {
+        int minRacks = raised(resource, newConfigs, oldConfigs);
+        if (minRacks == 0)
             return;
-        BrokerRacks current = cache.brokerRacks();
-        int minRacks = parse(resource, text);
-        if (minRacks <= parse(resource, oldConfigs.getOrDefault(NAME, "1")))
-            return;
-        SortedSet<Integer> unnamed = current.unnamedBrokers();
+        SortedSet<Integer> unnamed = racks.get().unnamedBrokers();
         if (!unnamed.isEmpty())
             throw new InvalidConfigurationException(words(resource) + " cannot have " + NAME + "=" + minRacks + ": brokers " + unnamed +
                 " have no broker.rack. Set broker.rack on every broker and restart it, or unregister brokers that are gone.");
+    }
+
+    /** The new value if it is higher than the one before, else 0. */
+    private static int raised(ConfigResource resource, Map<String, String> newConfigs, Map<String, String> oldConfigs) {
+        String text = newConfigs.get(NAME);
+        if (text == null || text.equals(oldConfigs.get(NAME)))
+            return 0;
+        int minRacks = parse(resource, text);
+        return minRacks > parse(resource, oldConfigs.getOrDefault(NAME, "1")) ? minRacks : 0;
+    }
+
+    /** Logs what a raised value stops, by the newest metadata of the cache; the parameters are those of {@link #requireNamed}. */
+    public void warn(ConfigResource resource, Map<String, String> newConfigs, Map<String, String> oldConfigs) {
+        if (cache == null)
+            return;
+        if (!RackRules.isOff(cache.rackRules()))
+            warnOfReplicas(resource, newConfigs, oldConfigs);
+        int minRacks = raised(resource, newConfigs, oldConfigs);
+        if (minRacks == 0)
+            return;
+        BrokerRacks current = cache.brokerRacks();
+        if (!current.unnamedBrokers().isEmpty()) // it will be refused
+            return;
         if (minRacks > current.known().size()) { // which concerns every topic
             LOG.warn("{} now has {}={}, but the brokers are in {} rack(s) only: [{}]. Writes with acks=all are refused until there are more.",
                 words(resource), NAME, minRacks, current.known().size(), BrokerRacks.describe(current.known()));
@@ -96,14 +122,34 @@ public final class RackConfigCheck {
                 "non-retriable: reassign them to more racks, or set {}=1 on them.", words(resource), NAME, minRacks, LevelSettings.named(narrow), NAME);
     }
 
+    /** From level 1 on a topic with fewer replicas than it requires refuses writes, where stock goes by the replicas that it has (KIP-579). */
+    private void warnOfReplicas(ConfigResource resource, Map<String, String> newConfigs, Map<String, String> oldConfigs) {
+        int minReplicas = LevelSettings.number(newConfigs.getOrDefault(REPLICAS, "1"));
+        if (minReplicas <= LevelSettings.number(oldConfigs.getOrDefault(REPLICAS, "1")))
+            return;
+        boolean isDefault = resource.equals(CLUSTER_DEFAULT);
+        String clusterAction = isDefault ? newConfigs.get(LevelSettings.ACTION) : cache.rackRules().clusterDefault(LevelSettings.ACTION, null);
+        SortedSet<String> few = having(resource, REPLICAS, replicas -> replicas.size() < minReplicas);
+        few.removeIf(topic -> InternalTopics.contains(topic) || "clamp".equals(isDefault
+            ? cache.topicConfig(topic).getProperty(LevelSettings.ACTION, clusterAction) : newConfigs.getOrDefault(LevelSettings.ACTION, clusterAction)));
+        if (!few.isEmpty())
+            LOG.warn("{} now has {}={}, and these topics have fewer replicas: {}. Writes to them with acks=all are refused, by an error that is " +
+                "non-retriable: add replicas, lower the value, or set {}=clamp.", words(resource), REPLICAS, minReplicas, LevelSettings.named(few), LevelSettings.ACTION);
+    }
+
     /** The topics that a change concerns and that have a partition whose replicas are in fewer racks; internal ones get by with theirs. */
     private SortedSet<String> inFewerRacks(ConfigResource resource, int minRacks, BrokerRacks current) {
+        return having(resource, NAME, replicas -> current.possibleSpan(replicas) < minRacks);
+    }
+
+    /** The topics that a change of a setting concerns and that have a partition with such replicas. */
+    private SortedSet<String> having(ConfigResource resource, String name, Predicate<List<Integer>> such) {
         Set<String> concerned = resource.equals(CLUSTER_DEFAULT) ? new TreeSet<>(cache.getAllTopics()) : Set.of(resource.name());
         if (resource.equals(CLUSTER_DEFAULT))
-            concerned.removeIf(topic -> InternalTopics.contains(topic) || cache.topicConfig(topic).containsKey(NAME));
+            concerned.removeIf(topic -> InternalTopics.contains(topic) || cache.topicConfig(topic).containsKey(name));
         SortedSet<String> found = new TreeSet<>();
         cache.getTopicMetadata(concerned, ANY_LISTENER, false, false).forEach(topic -> topic.partitions().forEach(partition -> {
-            if (current.possibleSpan(partition.replicaNodes()) < minRacks)
+            if (such.test(partition.replicaNodes()))
                 found.add(topic.name());
         }));
         return found;

@@ -28,12 +28,14 @@ public final class RackRules {
     private final ConfigurationsImage configs;
     private final int clusterDefault;
     private final Map<String, Integer> byTopic;
+    private final boolean quorumScope;
 
     private RackRules(short level, ConfigurationsImage configs, int clusterDefault, Map<String, Integer> byTopic) {
         this.level = level;
         this.configs = configs;
         this.clusterDefault = clusterDefault;
         this.byTopic = byTopic;
+        this.quorumScope = "min.insync.replicas".equals(clusterDefault(LevelSettings.SCOPE, null));
     }
 
     /** These rules if the level and the configurations are still the same, else new ones. */
@@ -64,6 +66,16 @@ public final class RackRules {
     /** The cluster default of min.insync.racks that is in force. */
     public int minRacks() {
         return clusterDefault;
+    }
+
+    /** The cluster default of a setting; the other value where there is none, and at level 0. */
+    public String clusterDefault(String name, String otherwise) {
+        return configs == null ? otherwise : configs.configMapForResource(CLUSTER_DEFAULT).getOrDefault(name, otherwise);
+    }
+
+    /** True if acks=all of clients waits for min.insync.replicas only, where a topic does not say. */
+    public boolean isQuorumScopeByDefault() {
+        return quorumScope;
     }
 
     /** The min.insync.racks of a topic that is in force; 1 at level 0. */

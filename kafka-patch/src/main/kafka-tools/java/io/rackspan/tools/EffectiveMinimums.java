@@ -6,6 +6,7 @@ import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.config.TopicConfig;
 
+import io.rackspan.metadata.InternalTopics;
 import io.rackspan.protocol.Racks;
 
 /**
@@ -18,21 +19,23 @@ public final class EffectiveMinimums {
     }
 
     /** Columns for the end of the partition's line; empty where the configured values can be met, and where that is not known. */
-    public static String describe(Config config, TopicPartitionInfo info) {
+    public static String describe(String topic, Config config, TopicPartitionInfo info) {
         int replicas = info.replicas().size();
         boolean racksKnown = info.replicas().stream().allMatch(Racks::isNamed);
         int racks = racksKnown ? Racks.span(info.replicas(), Racks::of) : Integer.MAX_VALUE;
-        return column("MinInSyncReplicas", value(config, TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG), replicas) +
-            column("MinInSyncRacks", value(config, TopicConfig.MIN_IN_SYNC_RACKS_CONFIG), racks);
+        // Racks are required from level 1 on only, where no client's write is taken; whether one is with too few replicas depends on the level.
+        String refused = InternalTopics.contains(topic) ? "" : ", acks=all is refused";
+        return column("MinInSyncReplicas", value(config, TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG), replicas, "") +
+            column("MinInSyncRacks", value(config, TopicConfig.MIN_IN_SYNC_RACKS_CONFIG), racks, refused);
     }
 
-    private static String column(String name, int configured, int most) {
-        return configured <= most ? "" : "\t" + name + ": " + configured + " (effective " + most + ")";
+    private static String column(String name, int configured, int most, String more) {
+        return configured <= most ? "" : "\t" + name + ": " + configured + " (effective " + most + more + ")";
     }
 
     /** A stock broker does not know all settings; an operator may lack the right to see any. */
     private static int value(Config config, String name) {
         ConfigEntry entry = config == null ? null : config.get(name);
-        return entry == null || entry.value() == null ? 1 : Integer.parseInt(entry.value());
+        return entry == null || entry.value() == null ? 1 : Integer.parseInt(entry.value().trim());
     }
 }

@@ -6,6 +6,7 @@ import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.config.TopicConfig;
 
+import io.rackspan.metadata.InternalTopics;
 import io.rackspan.protocol.Racks;
 
 /** The racks of a partition as kafka-topics.sh reports them, from the metadata that any broker gives an admin client. */
@@ -15,21 +16,23 @@ public final class RackDescription {
     }
 
     /** True if racks are required and the in-sync replicas are in fewer, or there is no leader. */
-    public static boolean isUnder(Config config, TopicPartitionInfo info) {
-        int minRacks = minRacks(config);
+    public static boolean isUnder(String topic, Config config, TopicPartitionInfo info) {
+        int minRacks = minRacks(topic, config, info);
         return minRacks > 1 && (info.leader() == null || span(info) < minRacks);
     }
 
     /** True if racks are required and the in-sync replicas are in exactly that many. */
-    public static boolean isAt(Config config, TopicPartitionInfo info) {
-        int minRacks = minRacks(config);
+    public static boolean isAt(String topic, Config config, TopicPartitionInfo info) {
+        int minRacks = minRacks(topic, config, info);
         return minRacks > 1 && info.leader() != null && span(info) == minRacks;
     }
 
-    private static int minRacks(Config config) {
+    /** The racks without which writes are refused: of an internal topic no more than its replicas are in. */
+    private static int minRacks(String topic, Config config, TopicPartitionInfo info) {
         ConfigEntry entry = config.get(TopicConfig.MIN_IN_SYNC_RACKS_CONFIG);
         // A stock broker does not know the setting
-        return entry == null ? 1 : Integer.parseInt(entry.value());
+        int minRacks = entry == null ? 1 : Integer.parseInt(entry.value().trim());
+        return InternalTopics.contains(topic) ? Math.min(minRacks, Racks.span(info.replicas(), Racks::of)) : minRacks;
     }
 
     private static int span(TopicPartitionInfo info) {

@@ -23,6 +23,7 @@ import net.sourceforge.argparse4j.impl.Arguments;
 import net.sourceforge.argparse4j.inf.ArgumentParser;
 import net.sourceforge.argparse4j.inf.ArgumentParserException;
 import net.sourceforge.argparse4j.inf.Namespace;
+import net.sourceforge.argparse4j.internal.HelpScreenException;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -94,6 +95,8 @@ public final class StockCheck {
             try (Admin admin = Admin.create(client)) {
                 return new StockCheck(admin).run(options.getBoolean("remove"));
             }
+        } catch (HelpScreenException e) {
+            return 0;
         } catch (ArgumentParserException e) {
             parser.handleError(e);
             return 2;

@@ -21,6 +21,13 @@ public final class ConsistencyGate {
     private ConsistencyGate() {
     }
 
+    /** By the topic's value, else the cluster default, and by nothing in server.properties. */
+    private static boolean isClamped(LogConfig topic, RackRules rules) {
+        String action = topic.overriddenConfigs.contains(TopicConfig.MIN_IN_SYNC_REPLICAS_INCONSISTENT_ACTION_CONFIG)
+            ? topic.inconsistentAction : rules.clusterDefault(TopicConfig.MIN_IN_SYNC_REPLICAS_INCONSISTENT_ACTION_CONFIG, null);
+        return "clamp".equals(action);
+    }
+
     /**
      * Checks a write with acks=all or acks=min.insync.replicas before its append; two comparisons in the normal case.
      *
@@ -29,7 +36,7 @@ public final class ConsistencyGate {
     public static void checkAppend(TopicPartition partition, LogConfig config, RackRules rules, Collection<Integer> assignment, RackSpan rackSpan) {
         if (RackRules.isOff(rules) || InternalTopics.contains(partition.topic()))
             return;
-        if (config.minInSyncReplicas > assignment.size() && !"clamp".equals(config.inconsistentAction))
+        if (config.minInSyncReplicas > assignment.size() && !isClamped(config, rules))
             throw new InconsistentReplicaConfigurationException("Partition " + partition + " has " + assignment.size() + " replica(s) " +
                 assignment + ", but " + TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG + " is " + config.minInSyncReplicas +
                 ": no write with acks=all can ever meet that. Reassign the topic to more replicas, lower the setting, or set " +

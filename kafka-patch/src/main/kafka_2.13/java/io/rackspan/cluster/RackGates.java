@@ -8,8 +8,10 @@ import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.metadata.MetadataCache;
 import org.apache.kafka.server.metrics.KafkaMetricsGroup;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
+import org.apache.kafka.storage.internals.log.UnifiedLog;
 
 import io.rackspan.metadata.EligibleSpan;
+import io.rackspan.metadata.InternalTopics;
 import io.rackspan.metadata.RackRules;
 
 import java.util.Collection;
@@ -42,7 +44,8 @@ public final class RackGates {
     public void addGauges(KafkaMetricsGroup group, Map<String, String> tags) {
         group.newGauge(UNDER, () -> isUnder() ? 1 : 0, tags);
         group.newGauge(AT, () -> isAt() ? 1 : 0, tags);
-        group.newGauge(COUNT, () -> partition.log() == null ? 0 : span.span(partition.state().isr()), tags);
+        // Followers have no value: a minimum over brokers would be theirs.
+        group.newGauge(COUNT, () -> partition.log() == null ? null : span.span(partition.state().isr()), tags);
     }
 
     /** Removes them. */
@@ -68,12 +71,18 @@ public final class RackGates {
     /** True if this broker leads and the in-sync replicas are in too few racks; never with the default 1. */
     public boolean isUnder() {
         // Checks for the leader once more: a resignation in between would have emptied the state.
-        return partition.log() != null && span.isUnder(minRacks(), partition.state().isr()) && partition.log() != null;
+        return partition.log() != null && span.isUnder(requiredRacks(), partition.state().isr()) && partition.log() != null;
     }
 
     /** True if this broker leads and the loss of one more rack would refuse writes; never with the default 1. */
     public boolean isAt() {
-        return partition.log() != null && span.isAt(minRacks(), partition.state().isr());
+        return partition.log() != null && span.isAt(requiredRacks(), partition.state().isr());
+    }
+
+    /** The racks without which writes are refused: of an internal topic no more than its replicas are in. */
+    private int requiredRacks() {
+        int minRacks = minRacks();
+        return minRacks > 1 && InternalTopics.contains(topic) ? Math.min(minRacks, span.assignmentSpan(original)) : minRacks;
     }
 
     /** The racks that the in-sync replicas are in, and those that are missing. */
@@ -81,9 +90,11 @@ public final class RackGates {
         return span.shortage(minRacks(), partition.state().isr(), partition.replicas());
     }
 
-    /** See {@link RackSpan#requirementChanged}. */
+    /** See {@link RackSpan#requirementChanged}. On stock a lowered min.insync.replicas takes effect when a follower advances. */
     public boolean requirementChanged() {
-        return span.requirementChanged(minRacks());
+        UnifiedLog log = partition.log();
+        int minReplicas = log == null || RackRules.isOff(metadata.rackRules()) ? 0 : partition.minReplicas(log);
+        return span.requirementChanged(minReplicas, minRacks());
     }
 
     /** See {@link RackSpan#holdsHighWatermark}. */

@@ -9,6 +9,7 @@ import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
 
 import io.rackspan.metadata.BrokerRacks;
+import io.rackspan.protocol.Racks;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,7 +33,7 @@ public final class RackSpan {
 
     private record View(Collection<Integer> replicas, BrokerRacks racks, int span) { }
 
-    private record Requirement(int minRacks, BrokerRacks racks) { }
+    private record Requirement(int minReplicas, int minRacks, BrokerRacks racks) { }
 
     private final TopicPartition partition;
     private final Supplier<BrokerRacks> racks;
@@ -40,7 +41,7 @@ public final class RackSpan {
 
     private volatile View isrView = new View(null, null, 0);
     private volatile View assignmentView = new View(null, null, 0);
-    private volatile Requirement requirement = new Requirement(1, null);
+    private volatile Requirement requirement = new Requirement(0, 1, null);
 
     public RackSpan(TopicPartition partition, Supplier<BrokerRacks> racks) {
         this.partition = partition;
@@ -58,7 +59,8 @@ public final class RackSpan {
         return view.span;
     }
 
-    private int assignmentSpan(Collection<Integer> assignment) {
+    /** The number of distinct racks that these assigned replicas may be in. */
+    int assignmentSpan(Collection<Integer> assignment) {
         BrokerRacks now = racks.get();
         View view = assignmentView;
         if (view.replicas != assignment || view.racks != now) {
@@ -103,7 +105,7 @@ public final class RackSpan {
             return false;
         BrokerRacks now = racks.get();
         return (assignment.size() < minRacks || !now.isRelabelling(assignment)) &&
-            assignment.stream().map(now::rackOf).allMatch(rack -> rack != null && !rack.equals(BrokerRacks.UNNAMED));
+            assignment.stream().map(now::rackOf).allMatch(Racks::isNamed);
     }
 
     /** The racks of these replicas in words. */
@@ -131,15 +133,15 @@ public final class RackSpan {
 
     /**
      * Notes the present requirement, and returns true if that, or a rack it is measured by, has changed since the last call.
-     * Always false for partitions that never required racks. The thread that publishes metadata calls it, first when the
+     * Always false at level 0, where the number of replicas is given as 0. The thread that publishes metadata calls it, first when the
      * partition gets its leader, then after each change of configurations or brokers, so that no change is missed between.
      */
-    public synchronized boolean requirementChanged(int minRacks) {
+    public synchronized boolean requirementChanged(int minReplicas, int minRacks) {
         Requirement last = requirement;
         BrokerRacks now = racks.get();
-        boolean changed = minRacks != last.minRacks || (minRacks > 1 && now != last.racks);
+        boolean changed = minReplicas != last.minReplicas || minRacks != last.minRacks || (minRacks > 1 && now != last.racks);
         if (changed)
-            requirement = new Requirement(minRacks, now);
+            requirement = new Requirement(minReplicas, minRacks, now);
         return changed;
     }
 

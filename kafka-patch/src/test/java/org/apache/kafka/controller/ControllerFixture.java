@@ -8,6 +8,7 @@ import org.apache.kafka.clients.admin.FeatureUpdate;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.message.AlterPartitionReassignmentsRequestData;
+import org.apache.kafka.common.message.AlterPartitionReassignmentsResponseData;
 import org.apache.kafka.common.message.AlterPartitionRequestData;
 import org.apache.kafka.common.message.BrokerHeartbeatRequestData;
 import org.apache.kafka.common.message.BrokerRegistrationRequestData;
@@ -208,11 +209,25 @@ public final class ControllerFixture implements AutoCloseable {
 
     /** Begins to move the partition to these replicas. */
     public void reassign(Integer... replicas) throws Exception {
+        assertEquals("", reassignment(List.of(replicas)));
+    }
+
+    /** Cancels the reassignment; returns the refusal, which is empty if there is none. */
+    public String cancelReassignment() throws Exception {
+        return reassignment(null);
+    }
+
+    private String reassignment(List<Integer> replicas) throws Exception {
         AlterPartitionReassignmentsRequestData request = new AlterPartitionReassignmentsRequestData();
         request.topics().add(new AlterPartitionReassignmentsRequestData.ReassignableTopic().setName("t").setPartitions(List.of(
-            new AlterPartitionReassignmentsRequestData.ReassignablePartition().setPartitionIndex(0).setReplicas(List.of(replicas)))));
-        assertEquals(Errors.NONE.code(), get(controller.alterPartitionReassignments(context(ApiKeys.ALTER_PARTITION_REASSIGNMENTS), request))
-            .responses().get(0).partitions().get(0).errorCode());
+            new AlterPartitionReassignmentsRequestData.ReassignablePartition().setPartitionIndex(0).setReplicas(replicas))));
+        AlterPartitionReassignmentsResponseData.ReassignablePartitionResponse answer =
+            get(controller.alterPartitionReassignments(context(ApiKeys.ALTER_PARTITION_REASSIGNMENTS), request)).responses().get(0).partitions().get(0);
+        return answer.errorCode() == Errors.NONE.code() ? "" : Errors.forCode(answer.errorCode()) + ": " + answer.errorMessage();
+    }
+
+    public Set<Integer> replicas() throws Exception {
+        return Set.copyOf(Replicas.toList(partition().replicas));
     }
 
     public int leader() throws Exception {

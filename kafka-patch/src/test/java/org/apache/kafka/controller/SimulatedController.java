@@ -35,24 +35,19 @@ import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.metadata.BrokerHeartbeatReply;
 import org.apache.kafka.metadata.BrokerRegistration;
-import org.apache.kafka.metadata.KRaftMetadataCache;
 import org.apache.kafka.metadata.KafkaConfigSchema;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.metadata.VersionRange;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.common.EligibleLeaderReplicasVersion;
-import org.apache.kafka.server.common.KRaftVersion;
 import org.apache.kafka.server.common.MetadataVersion;
 import org.apache.kafka.timeline.SnapshotRegistry;
 
 import io.rackspan.common.RackspanVersion;
-import io.rackspan.metadata.BrokerRacks;
-import io.rackspan.metadata.RackConfigCheck;
 
 import java.util.AbstractMap.SimpleEntry;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -98,6 +93,8 @@ public final class SimulatedController {
     public boolean registersAsClean = false;
     /** Empties no list of eligible replicas when a broker comes with another rack. */
     public boolean forgetsRackChanges = false;
+    /** Cancels reassignments also where too few replicas in sync are left. */
+    public boolean cancelsAtAnyTime = false;
     /** Registers brokers without a rack at any time. */
     public boolean requiresNoRack = false;
     /** Racks may be required while brokers without a rack are registered. */
@@ -149,10 +146,10 @@ public final class SimulatedController {
         }
     }
 
-    /** What ControllerConfigurationValidator checks of racks. */
+    /** The controller's own check, which can be knocked out. */
     private final class Validator implements ConfigurationValidator {
 
-        private final RackConfigCheck check = RackConfigCheck.of(new RegisteredRacks());
+        private final ConfigurationValidator check = new RegisteredRacks(ConfigurationValidator.NO_OP, cluster);
 
         @Override
         public void validate(ConfigResource resource) { }
@@ -161,21 +158,6 @@ public final class SimulatedController {
         public void validate(ConfigResource resource, Map<String, String> newConfigs, Map<String, String> oldConfigs) {
             if (!checksNoRacks)
                 check.validate(resource, newConfigs, oldConfigs);
-        }
-    }
-
-    /** The controller's metadata cache, as if it had every registration at once. */
-    private final class RegisteredRacks extends KRaftMetadataCache {
-
-        private RegisteredRacks() {
-            super(0, () -> KRaftVersion.LATEST_PRODUCTION);
-        }
-
-        @Override
-        public BrokerRacks brokerRacks() {
-            Map<Integer, String> racks = new HashMap<>();
-            cluster.brokerRegistrations().forEach((id, broker) -> racks.put(id, broker.rack().orElse(null)));
-            return BrokerRacks.of(racks);
         }
     }
 
@@ -344,6 +326,9 @@ public final class SimulatedController {
         commit(replication.alterPartitionReassignments(new AlterPartitionReassignmentsRequestData().setTopics(List.of(
             new AlterPartitionReassignmentsRequestData.ReassignableTopic().setName(TOPIC).setPartitions(List.of(
                 new AlterPartitionReassignmentsRequestData.ReassignablePartition().setPartitionIndex(0).setReplicas(replicas.isEmpty() ? null : replicas)))))));
+        if (replicas.isEmpty() && cancelsAtAnyTime)
+            Reassignments.cancelled(partition(), new PartitionChangeRecord().setTopicId(topic).setPartitionId(0))
+                .ifPresent(change -> commit(List.of(new ApiMessageAndVersion(change, features.metadataVersionOrThrow().partitionChangeRecordVersion()))));
     }
 
     public void electPreferredLeader() {

@@ -41,7 +41,7 @@ final class RackspanLevel {
 
     private static final Logger LOG = LoggerFactory.getLogger(RackspanLevel.class);
     private static final String RACKS = LevelSettings.MIN_RACKS;
-    private static final String ACTION = "min.insync.replicas.inconsistent.action";
+    private static final String ACTION = LevelSettings.ACTION;
 
     private final FeatureControlManager features;
     private final ConfigurationControlManager configs;
@@ -99,7 +99,7 @@ final class RackspanLevel {
      * @throws InvalidRegistrationException if it would
      */
     static void requireRack(BrokerRegistrationRequestData request, FeatureControlManager features, ConfigurationControlManager configs) {
-        if (features.rackspanLevel() == 0 || request.rack() != null && !request.rack().isEmpty())
+        if (features.rackspanLevel() == 0 || Racks.isNamed(request.rack()))
             return;
         SortedSet<String> requiring = new TreeSet<>();
         configs.allConfigs().forEach((resource, settings) -> {
@@ -141,24 +141,27 @@ final class RackspanLevel {
             nodes.add(node);
     }
 
+    /** Everything at once, so that one attempt shows what is left to do. */
     private Optional<String> reasonNotToRaise() {
+        List<String> reasons = new ArrayList<>();
         Optional<ApiError> racks = importedRacks().map(value -> configs.validateClusterDefault(RACKS, value)).filter(ApiError::isFailure);
-        if (racks.isPresent())
-            return Optional.of("This controller's server.properties have " + RACKS + ", which would become the cluster default. " + racks.get().message());
-        SortedSet<String> narrow = importedRacks().map(this::inFewerRacks).orElseGet(TreeSet::new);
+        racks.ifPresent(error ->
+            reasons.add("This controller's server.properties have " + RACKS + ", which would become the cluster default. " + error.message()));
+        SortedSet<String> narrow = racks.isPresent() ? new TreeSet<>() : importedRacks().map(this::inFewerRacks).orElseGet(TreeSet::new);
         if (!narrow.isEmpty())
-            return Optional.of("This controller's server.properties have " + RACKS + "=" + importedRacks().get() + ", which would become the cluster " +
+            reasons.add("This controller's server.properties have " + RACKS + "=" + importedRacks().get() + ", which would become the cluster " +
                 "default. Topics in fewer racks would refuse acks=all from then on: " + LevelSettings.named(narrow) + ". Reassign them, set " + RACKS +
                 "=1 on them or as the cluster default, or remove the line.");
         SortedSet<String> inconsistent = new TreeSet<>();
         partitions.forEachPartition((topic, partition) -> {
-            if (!InternalTopics.contains(topic) && configs.getTopicConfig(topic, ACTION).value() == null &&
+            if (!InternalTopics.contains(topic) && !configs.currentTopicConfig(topic).containsKey(ACTION) && !configs.clusterConfig().containsKey(ACTION) &&
                 partition.replicas.length < Integer.parseInt(configs.getTopicConfig(topic, TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG).value().trim()))
                 inconsistent.add(topic);
         });
-        return inconsistent.isEmpty() ? Optional.empty() : Optional.of("Topics with fewer replicas than " + TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG +
-            " would refuse acks=all from then on: " + LevelSettings.named(inconsistent) + ". Lower the setting or add replicas, set " + ACTION +
-            "=clamp on them, or set it to reject if that is wanted.");
+        if (!inconsistent.isEmpty())
+            reasons.add("Topics with fewer replicas than " + TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG + " would refuse acks=all from then on: " +
+                LevelSettings.named(inconsistent) + ". Lower the setting or add replicas, set " + ACTION + "=clamp on them, or set it to reject if that is wanted.");
+        return reasons.isEmpty() ? Optional.empty() : Optional.of(String.join(" ", reasons));
     }
 
     /** The topics without a value of their own that have a partition whose replicas are in fewer racks. */
