@@ -32,7 +32,7 @@ def text(up: upstream.Upstream, libs: Path) -> str:
         if artifact not in modules:
             wrong.append(f"{name}: differs from the official jar, and is none that may be patched")
             continue
-        for entry, data in _differing(official[name].file, libs / name, wrong):
+        for entry, data in _differing(official[name].file, libs / name, up.build, wrong):
             by = [p.name.removesuffix(".patch") for p in patches if _touches(p, artifact, entry, data)]
             own = (modules[artifact].own / (_top(entry) + ".java")).is_file()
             lines.append(f"{artifact} {entry.removesuffix('.class')}: {OWN if own else ', '.join(by) or FOLLOWS}")
@@ -58,14 +58,16 @@ def check(new: str, file: Path = LIST) -> None:
         )
 
 
-def _differing(official: Path, built: Path, wrong: list[str]) -> Iterator[tuple[str, bytes]]:
+def _differing(official: Path, built: Path, build: int, wrong: list[str]) -> Iterator[tuple[str, bytes]]:
     with zipfile.ZipFile(official) as a, zipfile.ZipFile(built) as b:
         old = {n for n in a.namelist() if not n.endswith("/")}
         new = {n for n in b.namelist() if not n.endswith("/")}
         wrong += [f"{built.name}: {n} is missing" for n in sorted(old - new)]
         for entry in sorted(new):
             data = b.read(entry)
-            if entry in old and a.read(entry) == data:
+            if entry in old and data == (
+                jars.build_named(a.read(entry), build) if entry == jars.VERSION else a.read(entry)
+            ):
                 continue
             if entry.endswith(".class"):
                 yield entry, data

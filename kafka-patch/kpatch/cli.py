@@ -12,9 +12,11 @@ from kpatch import (
     benchmark,
     changes,
     checks,
+    debian,
     dist,
     jars,
     junit,
+    maven,
     paths,
     prefixes,
     series,
@@ -74,9 +76,26 @@ def _build(up: upstream.Upstream, args: argparse.Namespace) -> None:
         _compile_module(up, tree, out)
     folder = dist.assemble(up, "rackspan", args.out / ("dev" if args.work else "dist"), tree, out)
     if not args.work:
-        dist.maven_artifact(up, folder, args.out / "maven")
+        maven.publish(up, folder, tree, args.out / "maven")
+        # They are of the archive before; `package` writes them anew.
+        for old in (dist.bill(folder), folder.with_name(debian.name(up))):
+            for end in ("", ".sha256", ".sha512"):
+                old.with_name(old.name + end).unlink(missing_ok=True)
         folder = dist.archive(folder)
     print(folder)
+
+
+def _package(up: upstream.Upstream, args: argparse.Namespace) -> None:
+    from kpatch import sbom  # here, as a build needs no library that is not Python's own
+
+    if paths.BASE:
+        raise KpatchError("only the product's base is packaged", f"the base is {paths.BASE}", "Leave -Pbase out")
+    folder = args.out / "dist" / dist.name(up, "rackspan")
+    if not folder.with_name(folder.name + ".tgz").is_file():
+        raise KpatchError("nothing to package", f"{folder.name}.tgz is not in {folder.parent}", "Run: gradle dist")
+    bill = sbom.write(up, folder, debian.release(up).time)
+    print(bill)
+    print(debian.build(up, folder, bill, folder.parent))
 
 
 def _compile_module(up: upstream.Upstream, tree: Path, out: Path) -> None:
@@ -89,6 +108,17 @@ def _compile_module(up: upstream.Upstream, tree: Path, out: Path) -> None:
     _say(f"sources: {len(up.modules)} modules, {len(series.read_series(paths.PATCHES))} patch(es) applied")
     compiler.compile_tree(tree, out, up, complete=True, progress=_say)
     mark.write_text(inputs)
+
+
+def _dashboard(_: upstream.Upstream, __: argparse.Namespace) -> None:
+    from kpatch import dashboard  # here, as a build would wait for what it imports
+
+    print(dashboard.write())
+
+
+def _document(up: upstream.Upstream, args: argparse.Namespace) -> None:
+    folder = args.out / "dist" / dist.name(up, "rackspan")
+    print(maven.document(up, folder, args.out / "kafka-src", args.out / "maven"))
 
 
 def _stock(up: upstream.Upstream, args: argparse.Namespace) -> None:
@@ -144,11 +174,18 @@ def _load(_: upstream.Upstream, args: argparse.Namespace) -> None:
 
 
 def _old_client(_: upstream.Upstream, __: argparse.Namespace) -> None:
-    target = paths.BUILD / "clients" / "java-3" / "libs"
-    new = target.with_name("libs.new")
+    _lay_out("oldclient", paths.BUILD / "clients" / "java-3" / "libs")
+
+
+def _spark_connector(_: upstream.Upstream, __: argparse.Namespace) -> None:
+    _lay_out("sparkkafka", paths.BUILD / "clients" / "spark-kafka")
+
+
+def _lay_out(role: str, target: Path) -> None:
+    new = target.with_name(f"{target.name}.new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
-    for artifact in upstream.artifacts("oldclient"):
+    for artifact in upstream.artifacts(role):
         shutil.copyfile(artifact.file, new / artifact.file.name)
     shutil.rmtree(target, ignore_errors=True)
     new.rename(target)
@@ -177,6 +214,13 @@ def main(argv: list[str] | None = None) -> int:
     build = command("build", _build, "compile and assemble the rackspan distribution")
     build.add_argument("--work", action="store_true", help="from the work tree, only touched files, no archive")
     build.add_argument("--out", type=Path, default=paths.BUILD)
+    command("package", _package, "write the Debian package and the bill of materials beside the archive").add_argument(
+        "--out", type=Path, default=paths.BUILD
+    )
+    command("dashboard", _dashboard, "write the Grafana dashboard that ships")
+    command("document", _document, "add the documentation of the client to the Maven repository").add_argument(
+        "--out", type=Path, default=paths.BUILD
+    )
     command("stock", _stock, "assemble the unpatched distribution").add_argument(
         "--out", type=Path, default=paths.BUILD
     )
@@ -203,6 +247,7 @@ def main(argv: list[str] | None = None) -> int:
         "--jar", type=Path, default=paths.BUILD / "load" / "rackspan-load.jar"
     )
     command("old-client", _old_client, "lay out the jars of the previous Java client")
+    command("spark-connector", _spark_connector, "lay out the jars of Spark's Kafka source and sink")
     args = parser.parse_args(argv)
     try:
         args.run(upstream.load(), args)

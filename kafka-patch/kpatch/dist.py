@@ -1,4 +1,4 @@
-"""Assembles a distribution: bin/ config/ libs/ LICENSE NOTICE, as a folder and as an archive."""
+"""Assembles a distribution: bin/ config/ docker/ libs/ licenses/ LICENSE NOTICE, as a folder and as an archive."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import zipfile
 from pathlib import Path
 
 from kpatch import compile as compiler
-from kpatch import jars, paths, series, upstream
-from kpatch.errors import KpatchError
+from kpatch import jars, licences, paths, scripts, series, upstream
 
 TEMPLATES = paths.KAFKA_PATCH / "dist"
+VERSION_SCRIPT = "rackspan-kafka.sh"
 _NOTICE = """Rackspan
 This is a modified work: {name} {version} with the changes listed in rackspan.json.
 It is not {name} and is not endorsed by The Apache Software Foundation.
@@ -69,12 +69,20 @@ def assemble(
     over = replaced(up, tree, classes) if tree and classes else {}
     for artifact in upstream.artifacts("runtime"):
         if artifact.name in over:
-            jars.overlay(artifact.file, libs / artifact.file.name, over[artifact.name])
+            jars.overlay(artifact.file, libs / artifact.file.name, over[artifact.name], up.build)
         else:
             shutil.copyfile(artifact.file, libs / artifact.file.name)
-    for folder in ("bin", "config"):
+    for folder in ("bin", "config", "docker"):
         shutil.copytree(TEMPLATES / folder, new / folder)
+    if kind == "stock":
+        (new / "bin" / VERSION_SCRIPT).unlink()
+    for script, text in scripts.generate(TEMPLATES / "scripts.toml", kind == "rackspan").items():
+        (new / "bin" / script).write_text(text)
     _legal(up, kind, new)
+    (new / "licenses").mkdir()
+    texts = next(iter(upstream.artifacts("licences"))).file
+    others = [a for a in upstream.artifacts("runtime") if a.group != "org.apache.kafka"]
+    licences.write(others, licences.table(TEMPLATES / "licenses.toml"), texts, new / "licenses")
     patches = series.read_series(paths.PATCHES) if kind == "rackspan" else []
     facts = {
         "distribution": kind,
@@ -88,8 +96,13 @@ def assemble(
     # The umask of whoever builds must not show in the archive.
     for file in [new, *new.rglob("*")]:
         file.chmod(0o755 if file.is_dir() or file.suffix == ".sh" else 0o644)
-    shutil.rmtree(target, ignore_errors=True)
+    # Removing takes seconds on a busy machine; whoever uses the folder must not find half of it meanwhile.
+    old = target.with_name(target.name + ".old")
+    shutil.rmtree(old, ignore_errors=True)
+    if target.exists():
+        target.rename(old)
     new.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
     return target
 
 
@@ -113,7 +126,13 @@ def archive(folder: Path) -> Path:
         for file in [folder, *sorted(folder.rglob("*"))]:
             tar.add(file, file.relative_to(folder.parent).as_posix(), recursive=False, filter=_anonymous)
     aside.replace(target)
+    checksums(target)
     return target
+
+
+def bill(folder: Path) -> Path:
+    """The bill of materials beside the archive of a distribution."""
+    return folder.with_name(folder.name + ".cdx.json")
 
 
 def _anonymous(info: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -123,29 +142,12 @@ def _anonymous(info: tarfile.TarInfo) -> tarfile.TarInfo:
     return info
 
 
-def maven_artifact(up: upstream.Upstream, folder: Path, out: Path) -> Path:
-    """`rackspan-kafka-clients` in Maven layout below `out`: the patched client jar and its pom. Returns its folder."""
-    jar = folder / "libs" / f"kafka-clients-{up.version}.jar"
-    if not jar.is_file():
-        raise KpatchError("no client jar", f"{jar.name} is not in {folder.name}/libs", "Build the distribution first")
-    version = f"{up.version}-{up.build}"
-    target = out / "io" / "rackspan" / "rackspan-kafka-clients" / version
-    target.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(jar, target / f"rackspan-kafka-clients-{version}.jar")
-    # What the official client needs, but for itself: two clients on one class path would shadow each other.
-    needs = [a for a in upstream.artifacts("clients") if a.name != "kafka-clients"]
-    dependencies = "".join(
-        f"    <dependency><groupId>{a.group}</groupId><artifactId>{a.name}</artifactId>"
-        f"<version>{a.version}</version><scope>runtime</scope></dependency>\n"
-        for a in sorted(needs, key=lambda a: a.name)
-    )
-    (target / f"rackspan-kafka-clients-{version}.pom").write_text(
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        '<project xmlns="http://maven.apache.org/POM/4.0.0">\n  <modelVersion>4.0.0</modelVersion>\n'
-        "  <groupId>io.rackspan</groupId>\n  <artifactId>rackspan-kafka-clients</artifactId>\n"
-        f"  <version>{version}</version>\n  <dependencies>\n{dependencies}  </dependencies>\n</project>\n"
-    )
-    return target
+def checksums(archive: Path) -> None:
+    """Writes `<archive>.sha256` and `<archive>.sha512`, as `sha256sum -c` and `sha512sum -c` read them."""
+    for kind in ("sha256", "sha512"):
+        with archive.open("rb") as data:
+            digest = hashlib.file_digest(data, kind).hexdigest()
+        archive.with_name(f"{archive.name}.{kind}").write_text(f"{digest}  {archive.name}\n")
 
 
 def _sha256(file: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 # The earliest time that a zip entry can hold: entries carry no time of the build.
 _TIME = (1980, 1, 1, 0, 0, 0)
 _MANIFEST = "META-INF/MANIFEST.MF"
+VERSION = "kafka/kafka-version.properties"  # what --version of Kafka's tools and the AppInfo metrics read
 
 
 def class_files(classes: Path) -> dict[str, Path]:
@@ -23,16 +25,31 @@ def belongs(entry: str, source: str) -> bool:
     return name == stem or name.startswith(stem + "$")
 
 
-def overlay(official: Path, target: Path, replace: dict[str, Path]) -> None:
-    """Writes `target`: the official jar's entries with `replace` (entry -> file) over them."""
+def build_named(properties: bytes, build: int) -> bytes:
+    """The entry VERSION with the build behind the commit; the version, which clients send, stays that of Kafka."""
+    return re.sub(rb"(?m)^(commitId=\w+)", rb"\1-rackspan-%d" % build, properties)
+
+
+def overlay(official: Path, target: Path, replace: dict[str, Path], build: int) -> None:
+    """Writes `target`: the official jar's entries with `replace` (entry -> file) over them, VERSION with the build."""
     with zipfile.ZipFile(official) as source:
         names = {n for n in source.namelist() if not n.endswith("/")} | replace.keys()
-        _write(target, ((n, replace[n].read_bytes() if n in replace else source.read(n)) for n in _order(names)))
+
+        def data(name: str) -> bytes:
+            if name in replace:
+                return replace[name].read_bytes()
+            return build_named(source.read(name), build) if name == VERSION else source.read(name)
+
+        _write(target, ((name, data(name)) for name in _order(names)))
 
 
 def pack(classes: Path, target: Path) -> None:
     """Writes a jar of a folder of classes."""
-    files = class_files(classes)
+    pack_files(class_files(classes), target)
+
+
+def pack_files(files: dict[str, Path], target: Path) -> None:
+    """Writes a jar of files (entry -> file)."""
     manifest = (_MANIFEST, b"Manifest-Version: 1.0\r\n\r\n")
     _write(target, [manifest, *((n, files[n].read_bytes()) for n in _order(files))])
 

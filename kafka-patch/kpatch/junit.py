@@ -22,6 +22,12 @@ def classpath(libs: Path) -> list[Path]:
     return [*jars, *dict.fromkeys(a.file for a in [*tests, *upstream.artifacts("junit")])]
 
 
+def _official() -> list[Path]:
+    """The base's own jars, and its compiled tests."""
+    runtime = [a.file for a in upstream.artifacts("runtime") if a.group == "org.apache.kafka"]
+    return [*runtime, *(a.file for a in upstream.artifacts("test") if a.group == "org.apache.kafka")]
+
+
 def run(libs: Path, out: Path, classes: list[str]) -> int:
     """Compiles our tests against the jars of `libs` and runs them, or runs the named upstream classes instead.
 
@@ -40,8 +46,8 @@ def run(libs: Path, out: Path, classes: list[str]) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     command = [compiler.tools().java, "-Xmx2g", *(() if classes else _BRIEF)]
     command += ["-Djava.security.manager=allow", f"-Djava.io.tmpdir={folder}"]
-    # Bytes on the wire are compared with those of the official client library.
-    command.append(f"-Drackspan.stock.clients={upstream.official('kafka-clients')}")
+    # Bytes on the wire and records in the metadata log are compared with those of the official classes.
+    command.append(f"-Drackspan.stock.path={os.pathsep.join(map(str, _official()))}")
     command += [
         "-cp",
         os.pathsep.join(map(str, [ours, *path])),

@@ -12,7 +12,7 @@ from kpatch import junit
 from kpatch.errors import KpatchError
 
 _JAVA = junit.TESTS / "java"
-_CONTROLLER = _JAVA / "org/apache/kafka/controller/SimulatedController.java"
+_CONTROLLER = [_JAVA / f"org/apache/kafka/controller/{name}.java" for name in ("SimulatedController", "Reassignments")]
 
 
 def seeds(text: str) -> tuple[int, int]:
@@ -29,7 +29,7 @@ def run(libs: Path, out: Path, seed_range: tuple[int, int], perils: str, rules: 
     path = junit.classpath(libs)
     classes = out / "classes"
     package = _JAVA / "io/rackspan/simulation"
-    sources = [_CONTROLLER, *(p for p in sorted(package.glob("*.java")) if not p.name.endswith("Test.java"))]
+    sources = [*_CONTROLLER, *(p for p in sorted(package.glob("*.java")) if not p.name.endswith("Test.java"))]
     compiler.compile_strict("the simulation", sources, classes, path)
     command = [compiler.tools().java, "-Xmx1g", "-XX:+UseSerialGC", "-cp", os.pathsep.join(map(str, [classes, *path]))]
     command += ["io.rackspan.simulation.Simulate", *map(str, seed_range), perils, rules]

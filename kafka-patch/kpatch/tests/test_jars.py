@@ -23,10 +23,20 @@ def test_overlay_replaces_adds_and_keeps(tmp_path: Path) -> None:
         _official(tmp_path),
         tmp_path / "out.jar",
         {"p/A.class": tmp_path / "A.class", "p/C.class": tmp_path / "C.class"},
+        build=1,
     )
     with zipfile.ZipFile(tmp_path / "out.jar") as z:
         assert z.namelist() == ["META-INF/MANIFEST.MF", "p/A.class", "p/B.class", "p/C.class"]
         assert [z.read(n) for n in z.namelist()[1:]] == [b"new A", b"kept", b"new C"]
+
+
+def test_the_build_is_named_behind_the_commit(tmp_path: Path) -> None:
+    official = tmp_path / "official.jar"
+    with zipfile.ZipFile(official, "w") as z:
+        z.writestr(jars.VERSION, b"commitId=26b251\nversion=4.3.1")
+    jars.overlay(official, tmp_path / "out.jar", {}, build=7)
+    with zipfile.ZipFile(tmp_path / "out.jar") as z:
+        assert z.read(jars.VERSION) == b"commitId=26b251-rackspan-7\nversion=4.3.1"
 
 
 def test_times_of_files_do_not_show(tmp_path: Path) -> None:

@@ -2,13 +2,17 @@
 
 import hashlib
 import os
+import signal
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 import zipfile
 from pathlib import Path
 
+import psutil
 import pytest
 
-from kpatch import cli, paths, prefixes, series, toolchain, upstream
+from kpatch import cli, debian, paths, prefixes, series, toolchain, upstream
 
 pytestmark = [
     pytest.mark.slow,
@@ -84,6 +88,14 @@ def test_building_twice_gives_the_same_bytes(tmp_path: Path) -> None:
         os.umask(before)
     # Digests: a difference of a hundred megabytes would take pytest an hour to show.
     assert _sha256(first) == _sha256(tmp_path / "dist" / first.name)
+    place = tmp_path / "first" / "dist"
+    place.mkdir(parents=True)
+    for name in (first.name, first.stem):
+        (place / name).symlink_to(first.with_name(name))
+    for out in (tmp_path, place.parent):
+        assert cli.main(["package", "--out", str(out)]) == 0
+    for name in (debian.name(up), f"{first.stem}.cdx.json"):
+        assert _sha256(tmp_path / "dist" / name) == _sha256(place / name), name
     version = f"{up.version}-{up.build}"
     client = tmp_path / "maven/io/rackspan/rackspan-kafka-clients" / version / f"rackspan-kafka-clients-{version}"
     with zipfile.ZipFile(client.with_name(client.name + ".jar")) as jar:
@@ -91,3 +103,13 @@ def test_building_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     pom = ElementTree.parse(client.with_name(client.name + ".pom")).getroot()
     needs = {e.text for e in pom.iter("{http://maven.apache.org/POM/4.0.0}artifactId")}
     assert needs == {"rackspan-kafka-clients", "lz4-java", "slf4j-api", "snappy-java", "zstd-jni"}
+
+
+def test_a_terminated_simulation_ends_its_jvm(tmp_path: Path) -> None:
+    step = [sys.executable, "-m", "kpatch", "simulate", "--seeds", "0..999999", "--out", str(tmp_path)]
+    with subprocess.Popen(step, stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(paths.KAFKA_PATCH)}) as run:
+        assert run.stdout is not None and b"histories" in run.stdout.readline()
+        jvm = [p.pid for p in psutil.Process(run.pid).children() if "io.rackspan.simulation.Simulate" in p.cmdline()]
+        run.terminate()
+        assert run.wait(60) == 128 + signal.SIGTERM
+    assert jvm and not psutil.pid_exists(jvm[0])
