@@ -7,6 +7,8 @@ import sys
 
 from pyspark.sql import SparkSession
 
+from spark_analysis import class_archive
+
 # Below this much Parquet on one machine, compiling code for a query takes longer than running it.
 SMALL_BYTES = 64 << 20
 # Below this much one task has its result before the shuffle that feeds a second one is through.
@@ -16,17 +18,21 @@ PARTITION_BYTES = 16 << 20
 _LOCAL = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 # Spark looks up this machine's name before it reads any setting, and a fresh machine may have a name that nobody knows.
 _ADDRESSES = ("SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME")
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # Spark's classes take some 150 MB: growing up to that by and by costs full collections.
 SMALL = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m",
+    _JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 
 
-def session(master: str | None = None, input_bytes: int = 0) -> SparkSession:
-    """A session on ``master``, on the master of spark-submit, or on all cores of this machine."""
+def session(master: str | None = None, input_bytes: int = 0, java_options: str | None = None) -> SparkSession:
+    """A session on ``master``, on the master of spark-submit, or on all cores of this machine.
+
+    A small local one uses the class archive, or has `java_options` instead.
+    """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("spark_analysis")
     submitted = "SPARK_ENV_LOADED" in os.environ and master is None
@@ -36,11 +42,11 @@ def session(master: str | None = None, input_bytes: int = 0) -> SparkSession:
         if master.startswith("local"):
             for name in _ADDRESSES:
                 os.environ.setdefault(name, "127.0.0.1")
-            for name, value in {
-                **_LOCAL,
-                **_tasks(input_bytes),
-                **(SMALL if input_bytes < SMALL_BYTES else {}),
-            }.items():
+            settings = _LOCAL | _tasks(input_bytes)
+            if input_bytes < SMALL_BYTES:
+                more = class_archive.java_options() if java_options is None else java_options
+                settings |= SMALL | {_JAVA_OPTIONS: f"{SMALL[_JAVA_OPTIONS]} {more}"}
+            for name, value in settings.items():
                 builder = builder.config(name, value)
     spark = (
         builder.config("spark.ui.enabled", "false")

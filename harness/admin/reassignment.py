@@ -30,6 +30,12 @@ def places(cluster: KafkaCluster, topic: str) -> dict[int, list[int]]:
 
 def reassign(cluster: KafkaCluster, topic: str, wanted: Places, seconds: float = SECONDS) -> None:
     """Gives partitions these replicas and waits until all have them, in sync. Raises RackspanError."""
+    submit(cluster, topic, wanted)
+    wait_reassigned(cluster, topic, wanted, seconds)
+
+
+def submit(cluster: KafkaCluster, topic: str, wanted: Places) -> None:
+    """Requests these replicas of partitions, and does not wait. Raises RackspanError where that is refused."""
     with _client(cluster) as admin:
         requested = {TopicPartition(topic, p): list(ids) for p, ids in wanted.items()}
         refused = {tp: e for tp, e in admin.alter_partition_reassignments(requested).items() if e is not None}
@@ -40,6 +46,10 @@ def reassign(cluster: KafkaCluster, topic: str, wanted: Places, seconds: float =
             observed=getattr(error, "__name__", str(error)),
             do="name brokers that run, each once",
         )
+
+
+def wait_reassigned(cluster: KafkaCluster, topic: str, wanted: Places, seconds: float = SECONDS) -> None:
+    """Waits until partitions have these replicas, in sync. Raises WaitTimeout."""
 
     def done() -> bool | Pending:
         late = [

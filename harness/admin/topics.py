@@ -16,12 +16,12 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it exports 
     ResourceType,
 )
 
+from harness.cluster.refusals import MIN_RACKS as MIN_RACKS
+from harness.cluster.refusals import MIN_REPLICAS as MIN_REPLICAS
 from harness.common.wait import wait_for
 from harness.run_folder.run_folder import RunFolder
 
 SECONDS = 60.0
-MIN_RACKS = "min.insync.racks"
-MIN_REPLICAS = "min.insync.replicas"
 
 
 class Topics:

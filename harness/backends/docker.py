@@ -229,7 +229,8 @@ class DockerBackend(Backend):
         endpoint = found.api.create_endpoint_config(ipv4_address=node.address)
         container = found.containers.create(
             container_image.make(found, own, Progress()),
-            FIRST,
+            entrypoint=FIRST,
+            healthcheck={"test": ["NONE"]},
             name=self._container(node.name),
             hostname=node.name,
             labels={LABEL: str(self.folder)},

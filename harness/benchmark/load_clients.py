@@ -12,9 +12,11 @@ from typing import Any
 
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.cluster.node import KafkaNode
+from harness.load.client import LoadClient
 from harness.load.command import Produce, Read, java_command, load_jar
 from harness.load.process import LoadProcess
 from harness.load.records import read_acks, read_histograms, read_polls, read_reads
+from harness.load.resident import ResidentClient
 from harness.run_folder.run_folder import RunFolder
 
 PRIORITY = -15
@@ -28,11 +30,12 @@ def priority() -> int:
 class LoadClients:
     """Producers of one run. Use `load_clients(run)`: leaving it stops them and files what they recorded."""
 
-    def __init__(self, run: RunFolder, folder: Path, stack: ExitStack) -> None:
+    def __init__(self, run: RunFolder, folder: Path, stack: ExitStack, resident: ResidentClient | None = None) -> None:
         self._run = run
         self._folder = folder
         self._stack = stack
-        self._running: dict[str, LoadProcess] = {}
+        self._resident = resident
+        self._running: dict[str, LoadClient] = {}
         self._requested: dict[str, Produce] = {}
 
     def start(
@@ -40,19 +43,23 @@ class LoadClients:
         produce: Produce,
         cluster: KafkaCluster,
         *,
-        jvm: tuple[str, ...],
+        jvm: tuple[str, ...] = (),
         nice: int = 0,
         beside: KafkaNode | None = None,
-    ) -> LoadProcess:
+    ) -> LoadClient:
         """Starts one producer on the cluster's own client libraries and waits until it has found its topic.
 
         `beside`: the node on whose host it runs, and from which it is as far from the other racks as that node.
+        `jvm`, `nice` and `beside` are of a process of its own, not of a run of the resident client.
         """
         spec = replace(produce, out=self._folder / f"{produce.producer}.bin", control=True)
-        command = java_command(load_jar(), cluster.distribution.home / "libs", spec.args(), jvm=jvm)
-        if beside is not None:
-            command = beside.host.argv(command)
-        process = LoadProcess(command, self._run.logs / f"{produce.producer}.log", nice=nice)
+        log = self._run.logs / f"{produce.producer}.log"
+        process: LoadClient
+        if self._resident is not None:
+            process = self._resident.run(spec.args(), log)
+        else:
+            command = java_command(load_jar(), cluster.distribution.home / "libs", spec.args(), jvm=jvm)
+            process = LoadProcess(command if beside is None else beside.host.argv(command), log, nice=nice)
         self._stack.enter_context(process)
         self._running[produce.producer] = process
         self._requested[produce.producer] = spec
@@ -87,13 +94,16 @@ class LoadClients:
 
 
 @contextmanager
-def load_clients(run: RunFolder) -> Iterator[LoadClients]:
-    """Load clients for the time of a `with` block; their records are filed whatever happens."""
+def load_clients(run: RunFolder, resident: ResidentClient | None = None) -> Iterator[LoadClients]:
+    """Load clients for the time of a `with` block; their records are filed whatever happens.
+
+    With a resident client, which must be of the cluster's own client libraries, producers share its process.
+    """
     with tempfile.TemporaryDirectory(prefix="rackspan-load-") as folder:
         made: LoadClients | None = None
         try:
             with ExitStack() as stack:
-                made = LoadClients(run, Path(folder), stack)
+                made = LoadClients(run, Path(folder), stack, resident)
                 yield made
         finally:
             if made is not None:

@@ -12,8 +12,8 @@ from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.progress import Progress
 from harness.common.wait import Pending, pause, wait_for
 from harness.faults.rack import rack_down
+from harness.load.client import LoadClient
 from harness.load.command import Produce
-from harness.load.process import LoadProcess
 from harness.recording.metrics import Sampler
 from harness.run_folder.run_folder import RunFolder
 from harness.spec.cluster_spec import ClusterSpec
@@ -88,7 +88,7 @@ def run_outage(
     return run.path
 
 
-def _start(load: LoadClients, cluster: KafkaCluster, rate: float) -> LoadProcess:
+def _start(load: LoadClients, cluster: KafkaCluster, rate: float) -> LoadClient:
     """The three producers, sending from the same moment on; returns the one that never retries."""
     plain = Produce("patient", cluster.bootstrap, TOPIC, Path(), rate=rate, start_paused=True, close_seconds=20)
     requested = [
@@ -106,7 +106,7 @@ def _story(
     cluster: KafkaCluster,
     topics: Topics,
     run: RunFolder,
-    witness: LoadProcess,
+    witness: LoadClient,
     times: Stretches,
     progress: Progress,
 ) -> None:
@@ -138,7 +138,7 @@ def _set(topics: Topics, run: RunFolder, old: int, new: int) -> None:
     topics.set(TOPIC, MIN_RACKS, new)
 
 
-def _acknowledged(client: LoadProcess, before: int) -> None:
+def _acknowledged(client: LoadClient, before: int) -> None:
     """Waits until status lines of the client report more acknowledgements than before."""
 
     def probe() -> bool | Pending:
@@ -148,10 +148,10 @@ def _acknowledged(client: LoadProcess, before: int) -> None:
     wait_for("acknowledgements to come", probe, 30)
 
 
-def _total(client: LoadProcess) -> int:
+def _total(client: LoadClient) -> int:
     return next((int(line["acked"]) for line in reversed(client.lines) if line["event"] == "second"), 0)
 
 
-def _errors(client: LoadProcess, name: str) -> bool | Pending:
+def _errors(client: LoadClient, name: str) -> bool | Pending:
     errors: dict[str, int] = next((line["errors"] for line in reversed(client.lines) if line["event"] == "second"), {})
     return any(name in error for error in errors) or Pending(f"errors so far: {errors}")

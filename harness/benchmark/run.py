@@ -20,8 +20,8 @@ from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.progress import Progress
 from harness.common.wait import Pending, pause, wait_for
 from harness.faults.process import nodes_down
+from harness.load.client import LoadClient
 from harness.load.command import Produce
-from harness.load.process import LoadProcess
 from harness.recording import follower_fetches
 from harness.run_folder.run_folder import RunFolder
 from harness.spec.cluster_spec import ClusterSpec
@@ -42,7 +42,7 @@ class ModeRun:
     mode: Mode
     cluster: KafkaCluster
     topics: Topics
-    client: LoadProcess
+    client: LoadClient
 
 
 def run_bench(
@@ -305,7 +305,7 @@ def _links(cluster: KafkaCluster) -> dict[str, Any]:
     return {"rtt_off": round(max(s.off for s in observed), 3), "rtt": [s.as_dict() for s in observed]}
 
 
-def _answered(client: LoadProcess) -> None:
+def _answered(client: LoadClient) -> None:
     """Waits until the paused client has an answer for all it sent: the next mode must not share with its backlog."""
     after = len(client.lines)
 

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -15,6 +16,7 @@ import typer
 from harness.cli import (
     bench,
     build,
+    check,
     doctor,
     down,
     env,
@@ -25,6 +27,7 @@ from harness.cli import (
     logs,
     ls,
     nodes,
+    package,
     patch,
     report,
     run,
@@ -35,9 +38,11 @@ from harness.cli import (
     verify_base,
     verify_stock,
 )
+from harness.cli.output import announce_end
 from harness.cli.version import print_version
 from harness.common import process_tree
 from harness.common.errors import Exit, RackspanError, environment_error
+from harness.common.paths import state_home
 from harness.distribution.jdk import use_jdk
 from harness.network import namespaces
 
@@ -93,9 +98,11 @@ VERBS: dict[str, dict[str, Callable[..., None]]] = {
         "bench": bench.bench,
         "soak": soak.soak,
         "report": report.report,
+        "check": check.check,
     },
     help_format.MAINTAINERS: {
         "build": build.build,
+        "package": package.package,
         "image": image.image,
         "test": test.test,
         "verify-stock": verify_stock.verify_stock,
@@ -115,7 +122,7 @@ app.add_typer(patch.patch, name="patch", rich_help_panel=help_format.MAINTAINERS
 def main() -> NoReturn:
     """Runs the command; ends with the exit code."""
     namespaces.may_restart = True
-    process_tree.end_on_signals()
+    process_tree.end_on_signals(announce_end)
     use_jdk()
     try:
         app(prog_name="rackspan")
@@ -126,7 +133,7 @@ def main() -> NoReturn:
         _no_more_output()
         sys.exit(Exit.FAILED)
     except Exception as e:  # the last resort: whatever it is, it is ours
-        sys.exit(_disk_full(e) if getattr(e, "errno", None) in (errno.ENOSPC, errno.EDQUOT) else _own_defect(e))
+        sys.exit(_of_the_machine(e) or _own_defect(e))
     sys.exit(Exit.OK)
 
 
@@ -135,11 +142,23 @@ def _no_more_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _disk_full(error: Exception) -> int:
-    _no_more_output()
-    full = environment_error("a disk is full", observed=str(error), do="make room on it (see `df`), then run it again")
-    print(f"error: {full}", file=sys.stderr)
-    return full.code
+def _of_the_machine(error: Exception) -> int:
+    """The exit code of an error whose cause is this machine, once it is printed; 0 for any other."""
+    if not isinstance(error, OSError):
+        return 0
+    own = environment_error("a disk is full", observed=str(error), do="make room on it (see `df`), then run it again")
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        _no_more_output()
+    elif error.filename is not None and Path(os.fsdecode(error.filename)).is_relative_to(state_home()):
+        own = environment_error(
+            f"cannot use {state_home()}, where clusters are kept",
+            observed=str(error),
+            do="set RACKSPAN_HOME to a folder that you may write to",
+        )
+    else:
+        return 0
+    print(f"error: {own}", file=sys.stderr)
+    return own.code
 
 
 def _own_defect(error: Exception) -> int:

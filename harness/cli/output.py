@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 import threading
 import time
@@ -34,6 +35,17 @@ class Format(StrEnum):
     YAML = "yaml"
 
 
+_at_work: set[object] = set()  # steps of this program
+
+
+def announce_end() -> None:
+    """Says at once that an interrupt has come, where steps are at work: what they started takes its time to end."""
+    if _at_work:
+        # a handler of signals may interrupt any lock of the console
+        os.write(2, b"\ninterrupted: ending what is at work and removing what it made; this can take a minute\n")
+        _at_work.clear()
+
+
 class ConsoleProgress(Progress):
     """Prints a line with a tick and seconds for each step that ended; on a terminal also a spinner with what is waited
     for. Steps may run side by side, in threads.
@@ -48,6 +60,7 @@ class ConsoleProgress(Progress):
     def step(self, label: str) -> Iterator[Update]:
         started = time.monotonic()
         key = object()
+        _at_work.add(key)
         self._show(key, label)
         try:
             yield lambda text: self._show(key, f"{label}: {text[:100]}")
@@ -64,6 +77,7 @@ class ConsoleProgress(Progress):
                 self._spinner.start()
 
     def _end(self, key: object, line: str) -> None:
+        _at_work.discard(key)
         with self._lock:
             self._waiting.pop(key, None)
             if self._waiting:

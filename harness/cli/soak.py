@@ -42,9 +42,7 @@ def soak(
     min_racks: Annotated[
         int, typer.Option(min=0, metavar="COUNT", help="Value of min.insync.racks of the topics; 0 leaves it unset.")
     ] = 2,
-    rate: Annotated[
-        float, typer.Option(min=1, metavar="RECORDS", help="Records per second of each of the two producers.")
-    ] = 100,
+    rate: Annotated[float, typer.Option(min=1, metavar="RECORDS", help="Records per second of each producer.")] = 100,
     faults: Annotated[
         str,
         typer.Option(
@@ -98,7 +96,7 @@ def soak(
         faults_per_cycle=faults_per_cycle,
         progress=progress,
     )
-    out.print(f"{done.by_kind()}\n\n{done.table()}", markup=False, soft_wrap=True)
+    out.print(done.text(), markup=False, soft_wrap=True)
     if not done.good:
         err.print(f"some cycles failed: see {place / 'check.html'}", markup=False)
         raise typer.Exit(Exit.FAILED)

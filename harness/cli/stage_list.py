@@ -29,9 +29,11 @@ RACK_FOLDERS = ("proposals", "rack_outage", "upgrade")
 # All of the main job's comparison runs, and claims nothing.
 SHORT = ("--rounds", "2", "--block", "4", "--warmup", "3", "--jvm", "quick")
 CAMPAIGN = 3 * 3600.0  # seconds that a long stage may take on a busy machine
+CLEAN_ROOT = "package in a clean root"
+COMPILED = "tool chain and reproducible build"
 EMPTY_MACHINE = "harness.tests.empty_machine"
 KAFKA = ("kafka-patch", "gradle", "build.gradle")
-HARNESS = ("harness", "campaigns", "kafka-patch")
+HARNESS = ("harness", "campaigns", "kafka-patch", "Dockerfile", "compose.yaml")
 CODE = ("harness", "system_tests", "spark_analysis", "kafka-patch/kpatch")
 _COMMAND = str(project_root() / "rackspan")
 
@@ -85,7 +87,13 @@ def all_stages(folder: Path, full: bool) -> list[ListedStage]:
         _rackspan("main job", ("harness", "spark_analysis"), folder / "main", "run", *SHORT, "--results"),
         _pytest("analysis", ("spark_analysis",), reports, "spark_analysis/tests"),
         _pytest(
-            "harness", HARNESS, reports, "harness/tests", "system_tests/tests", "-m", "not cluster and not documents"
+            "harness",
+            HARNESS,
+            reports,
+            "harness/tests",
+            "system_tests/tests",
+            "-m",
+            "not cluster and not documents and not slow",
         ),
         _rackspan("upstream tests", KAFKA, reports / "upstream", "verify-stock", "--out"),
         ListedStage(
@@ -96,9 +104,10 @@ def all_stages(folder: Path, full: bool) -> list[ListedStage]:
         ),
         _pytest("patch tool", KAFKA, reports, "kafka-patch/kpatch/tests", "-m", "not slow"),
     ]
-    compiled = _pytest("tool chain and reproducible build", KAFKA, reports, "kafka-patch/kpatch/tests", "-m", "slow")
+    compiled = _pytest(COMPILED, KAFKA, reports, "kafka-patch/kpatch/tests", "-m", "slow")
     bases = _rackspan("other bases", (*KAFKA, "harness"), folder / "bases" / "system", "verify-base", "--results")
-    long_only = [compiled, bases]
+    clean = _pytest(CLEAN_ROOT, (*KAFKA, "harness"), reports, "harness/tests", "-m", "slow and not documents")
+    long_only = [compiled, bases, clean]
     if importlib.util.find_spec(EMPTY_MACHINE):
         place = reports / "empty-machine"
         command = (sys.executable, "-m", EMPTY_MACHINE, "--results", str(place))

@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.common.errors import RackspanError, environment_error
@@ -47,14 +47,22 @@ def _on_path(*programs: str) -> Callable[[], bool]:
 
 JAVA = Need(("openjdk-17-jdk-headless",), use_jdk)
 BUILD = (JAVA, Need(("gradle",), _on_path("gradle")), Need(("git",), _on_path("git")))
+DEBIAN = Need(("dpkg",), _on_path("dpkg-deb"))
 NETWORKS = Need(("iptables",), _on_path("iptables"), "clusters of the backend netns", named=True)
 CLIENTS = (
-    Need(("nodejs", "npm"), _on_path("npm"), "the client for Node"),
-    Need(("golang-go",), _on_path("go"), "the client in Go"),
+    Need(("nodejs", "npm"), _on_path("npm"), "the clients for Node"),
+    Need(("golang-go",), _on_path("go"), "the clients in Go"),
+    Need(("kcat",), _on_path("kcat"), "the client kcat"),
 )
 BACKENDS = (
     Need(("openssh-server", "openssh-client"), _on_path("sshd"), "tests of the backend ssh", service=True),
     Need(("docker.io", "iproute2"), _on_path("dockerd"), "tests of the backend docker", service=True),
+)
+PROMETHEUS = Need(("prometheus",), _on_path("prometheus", "promtool"), "tests of alert rules", service=True)
+DEBIAN_TESTS = replace(DEBIAN, without="tests of the Debian package")
+DEBIAN_CHECKS = (
+    Need(("debootstrap",), _on_path("debootstrap"), "the test that installs the Debian package"),
+    Need(("lintian",), _on_path("lintian"), "the check of the Debian package by lintian"),
 )
 BROWSER = Need(("chromium",), _on_path("chromium"), "the test that opens a report in a browser")
 

@@ -11,11 +11,21 @@ import typer
 
 from harness.cli import stage_list, test_stages, test_times
 from harness.cli.output import ConsoleProgress, err, out, table
-from harness.cli.stage_list import ACKS_TESTS, SYSTEM_TESTS, system_tests
-from harness.cli.system_packages import BACKENDS, BROWSER, BUILD, CLIENTS, NETWORKS, install
+from harness.cli.stage_list import ACKS_TESTS, CLEAN_ROOT, COMPILED, SYSTEM_TESTS, system_tests
+from harness.cli.system_packages import (
+    BACKENDS,
+    BROWSER,
+    BUILD,
+    CLIENTS,
+    DEBIAN_CHECKS,
+    DEBIAN_TESTS,
+    NETWORKS,
+    PROMETHEUS,
+    install,
+)
 from harness.common.errors import Exit, usage_error
 from harness.common.paths import project_root
-from harness.distribution.build import build, gradle
+from harness.distribution.build import archive_spark_classes, build, gradle
 from harness.ducktape_support.session import failures, path_in_project, read_report
 from harness.third_party_clients.prepare import prepare
 
@@ -37,7 +47,7 @@ def test(
     show: Annotated[bool, typer.Option("--list", help="List the stages and run nothing.")] = False,
     jobs: Annotated[
         int, typer.Option(min=1, metavar="COUNT", help="Stages that run at a time; most of them wait for brokers.")
-    ] = 3,
+    ] = 4,
 ) -> None:
     """Run all tests of the project, some stages of them, or only some system tests; failures are listed first."""
     folder = results_folder()
@@ -75,11 +85,15 @@ def _prepare(stages: list[str], suites: list[str], *, checks: bool, progress: Co
     clients = ACKS_TESTS in stages or any("clients" in name for name in suites)
     needs = [*BUILD, NETWORKS, *(CLIENTS if clients else ())]
     needs += [*(BACKENDS if "harness" in stages else ()), *((BROWSER,) if "analysis" in stages else ())]
-    install(needs, progress)
+    watched = {"harness", ACKS_TESTS} & set(stages) or any("monitoring" in name for name in suites)
+    packaged = {"patch tool", COMPILED, CLEAN_ROOT} & set(stages)
+    needs += [*((DEBIAN_TESTS,) if packaged else ()), *(DEBIAN_CHECKS if packaged - {"patch tool"} else ())]
+    install([*needs, *((PROMETHEUS,) if watched else ())], progress)
     build(progress)
     if clients:
         prepare(progress)
     if checks:
+        archive_spark_classes(progress)
         gradle(["checkPatches"], "patches: strict apply, headers, no context, round trip", progress)
         gradle(["checkChanges"], "jars: official bytes but for the classes that are listed", progress)
 

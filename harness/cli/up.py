@@ -11,11 +11,12 @@ from harness.backends import BACKENDS
 from harness.cli.output import ConsoleProgress, err, out, table
 from harness.cli.status import show
 from harness.cli.system_packages import JAVA, NETWORKS, install
+from harness.cluster import monitoring
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.cluster.lifecycle import AlreadyUp
 from harness.cluster.waits import READY_SECONDS
 from harness.common.errors import Exit, usage_error
-from harness.distribution.known_settings import cluster_defaults, known_settings
+from harness.distribution.known_settings import ONLY_AS_DEFAULT, cluster_defaults, known_settings
 from harness.distribution.locate import find
 from harness.faults.settings import put
 from harness.spec import cluster_spec as specs
@@ -89,6 +90,12 @@ def up(
             show_default="as the spec says",
         ),
     ] = None,
+    monitored: Annotated[
+        bool,
+        typer.Option(
+            "--monitoring", help="Start Prometheus beside the cluster, with its alert rules; it ends with the cluster."
+        ),
+    ] = False,
     wait: Annotated[
         float, typer.Option(metavar="SECONDS", help="Time to wait until the cluster is ready.")
     ] = READY_SECONDS,
@@ -119,9 +126,12 @@ def up(
         nodes = plan(spec).nodes
         out.print(table(columns, [(n.name, n.rack, n.role, n.id, n.endpoint, n.heap) for n in nodes]))
         return
+    if monitored:
+        monitoring.program(spec)
     progress = ConsoleProgress()
     install([JAVA, *([NETWORKS] if spec.backend == "netns" else [])], progress)
-    defaults = cluster_defaults(settings, known_settings(find(spec.distribution))) if settings else {}
+    shared = {key: value for key, value in (spec.settings | spec.broker).items() if key in ONLY_AS_DEFAULT} | settings
+    defaults = cluster_defaults(shared, known_settings(find(spec.distribution))) if shared else {}
     try:
         cluster = KafkaCluster.up(spec, seconds=wait, progress=progress)
     except AlreadyUp:
@@ -131,6 +141,9 @@ def up(
         raise typer.Exit(Exit.OK if status.health == "healthy" else Exit.FAILED) from None
     for key, value in defaults.items():  # a new cluster has some of its own, which win over server.properties
         put(cluster, "", key, value)
+    if monitored:
+        with progress.step("Prometheus ready"):
+            err.print(f"monitoring: {monitoring.start(cluster)}/alerts", markup=False)
     out.print(cluster.bootstrap)
     if cluster.name == specs.parse({}).name:
         err.print(f"next: rackspan status, rackspan stop rack:{cluster.plan.brokers[0].rack}, rackspan down")

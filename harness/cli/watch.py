@@ -124,9 +124,9 @@ def _spans(cluster: KafkaCluster) -> list[Span]:
         view = cluster.view()
     except RackspanError:
         return []
-    found = cluster_view.settings(cluster.alive_brokers(), sorted({p.topic for p in view.partitions}), MIN_RACKS)
+    found = cluster_view.settings(cluster.alive_brokers(), sorted({p.topic for p in view.partitions}), [MIN_RACKS])
     placed = {n.id: n.broker_rack for n in cluster.plan.brokers}
-    return spans(view, placed, {topic: int(value) for topic, value in found.items()})
+    return spans(view, placed, {topic: int(own[MIN_RACKS]) for topic, own in found.items() if own})
 
 
 def _looks(name: str, every: float, answers: SimpleQueue[Snapshot | RackspanError], stopped: threading.Event) -> None:

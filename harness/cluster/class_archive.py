@@ -17,7 +17,7 @@ from pathlib import Path
 from harness.backends.base import end_processes
 from harness.backends.local import MARKER, LocalBackend, LocalHost
 from harness.cluster.cluster_view import view
-from harness.cluster.jvm_options import QUICK
+from harness.cluster.jvm_options import NO_JMX, QUICK
 from harness.cluster.storage import random_id
 from harness.common.errors import RackspanError
 from harness.common.paths import claim_block, locked, locked_wait, project_root, release_block
@@ -98,7 +98,7 @@ def _run_once(distribution: Distribution, host: LocalHost, archive: Path, update
         f"listeners=PLAINTEXT://{host.address}:{BROKER_PORT},CONTROLLER://{host.address}:{CONTROLLER_PORT}\n",
     )
     env = {"KAFKA_HEAP_OPTS": "-Xmx384m", "KAFKA_OPTS": "", "LOG_DIR": f"{host.root}/logs", MARKER: host.root}
-    env["KAFKA_JVM_PERFORMANCE_OPTS"] = " ".join(QUICK)
+    env |= {"KAFKA_JVM_PERFORMANCE_OPTS": " ".join(QUICK), "KAFKA_JMX_OPTS": NO_JMX, "EXTRA_ARGS": "-name kafkaServer"}
     host.run([distribution.script("kafka-storage.sh"), "format", "-t", random_id(), "-c", properties], env=env)
     env["KAFKA_JVM_PERFORMANCE_OPTS"] += f" -XX:ArchiveClassesAtExit={archive}"
     start = [distribution.script("kafka-server-start.sh"), properties]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 import socket
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -68,10 +70,16 @@ class View:
         return [p for p in self.partitions if p.leader < 0]
 
 
-def view(endpoints: Iterable[str], seconds: float = 3.0) -> View:
-    """Asks the first of the brokers that answers. Raises RackspanError with what each of them did."""
+def view(endpoints: Iterable[str], seconds: float = 3.0, limit: float = math.inf) -> View:
+    """Asks the first of the brokers that answers: each for some seconds, and no other one after `limit`.
+
+    Raises RackspanError with what each of them did.
+    """
     tried: list[str] = []
+    started = time.monotonic()
     for endpoint in endpoints:
+        if time.monotonic() - started > limit:
+            break
         try:
             return _ask(endpoint, seconds)
         except Exception as e:  # the client raises errors of many kinds; the next broker may still answer
@@ -92,16 +100,21 @@ def answers(address: str, port: int, seconds: float = 0.5) -> bool:
     return True
 
 
-def settings(endpoints: Iterable[str], topics: Iterable[str], name: str, seconds: float = 3.0) -> dict[str, str]:
-    """The value in force of a setting by topic, skipped where there is no such setting; asks the first of the brokers
-    that answers, and returns nothing where none does.
+def settings(
+    endpoints: Iterable[str], topics: Iterable[str], names: Sequence[str], seconds: float = 3.0
+) -> dict[str, dict[str, str]]:
+    """The values in force of settings by topic and name, without those that the cluster does not have; asks the first
+    of the brokers that answers, and returns nothing where none does.
     """
-    wanted = [ConfigResource(ConfigResourceType.TOPIC, topic, {name: None}) for topic in topics]
+    wanted = [ConfigResource(ConfigResourceType.TOPIC, topic, dict.fromkeys(names)) for topic in topics]
     for endpoint in endpoints if wanted else ():
         with suppress(Exception):  # as in `view`
             with _client(endpoint, seconds) as client:
                 found = client.describe_configs(wanted, config_filter="all").get("topic", {})
-            return {topic: values[name]["value"] for topic, values in found.items() if name in values}
+            return {
+                topic: {name: values[name]["value"] for name in names if name in values}
+                for topic, values in found.items()
+            }
     return {}
 
 

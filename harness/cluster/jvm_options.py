@@ -10,6 +10,7 @@ from harness.spec.topology import Node
 
 QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 FULL = ("-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35")
+NO_JMX = "-Djava.awt.headless=true"  # in place of the JMX agent, which scripts start where no option is set
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class JvmOptions:
 
     def flags(self) -> list[str]:
         """Performance flags: `quick` starts fast and suffices for function tests; `full` is for numbers."""
-        flags = [*(QUICK if self.mode == "quick" else FULL), "-Djava.awt.headless=true"]
+        flags = list(QUICK if self.mode == "quick" else FULL)
         if self.archive is not None:
             # An archive that does not fit is no error: the JVM runs without it.
             flags += [
@@ -45,7 +46,9 @@ class JvmOptions:
         return {
             "KAFKA_HEAP_OPTS": f"-Xms{node.heap} -Xmx{node.heap}",
             "KAFKA_JVM_PERFORMANCE_OPTS": " ".join(self.flags()),
+            "KAFKA_JMX_OPTS": NO_JMX,
             "KAFKA_OPTS": agent,
+            "EXTRA_ARGS": "-name kafkaServer",  # no log of garbage collections
             "LOG_DIR": logs_dir,
         }
 
@@ -55,6 +58,7 @@ class JvmOptions:
         return {
             "KAFKA_HEAP_OPTS": "-Xmx256m",
             "KAFKA_JVM_PERFORMANCE_OPTS": " ".join(flags),
+            "KAFKA_JMX_OPTS": NO_JMX,
             "KAFKA_OPTS": "",
             "LOG_DIR": logs_dir,
         }

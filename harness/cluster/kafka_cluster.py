@@ -178,9 +178,9 @@ class KafkaCluster:
         """The cluster as its first answering broker sees it. Raises RackspanError."""
         return self._members.view()
 
-    def status(self) -> ClusterStatus:
-        """State of every node, from the processes and from what brokers answer."""
-        return self._members.status()
+    def status(self, brief: bool = False) -> ClusterStatus:
+        """State of every node, from the processes and from what brokers answer; `brief`: within a second."""
+        return self._members.status(brief)
 
     def node_states(self, names: Iterable[str]) -> dict[str, str]:
         """State of nodes from their processes, by name."""

@@ -10,8 +10,8 @@ from typing import TypeVar
 from harness.backends import BACKENDS
 from harness.backends.base import Backend
 from harness.backends.local import MARKER
-from harness.cluster import class_archive
-from harness.cluster.cluster_view import View, view
+from harness.cluster import class_archive, refusals
+from harness.cluster.cluster_view import View, settings, view
 from harness.cluster.jvm_options import JvmOptions, agent_of
 from harness.cluster.node import KafkaNode
 from harness.cluster.status import ClusterStatus, NodeStatus, summarize
@@ -84,8 +84,8 @@ class Members:
         self.backend.enter()
         return view(self.alive_brokers())
 
-    def status(self) -> ClusterStatus:
-        """State of every node, from the processes and from what brokers answer."""
+    def status(self, brief: bool = False) -> ClusterStatus:
+        """State of every node, from the processes and from what brokers answer; `brief`: within a second."""
         self.reload()
         observed: View | None = None
         silence = ""
@@ -93,12 +93,20 @@ class Members:
         if alive:
             try:
                 self.backend.enter()
-                observed = view(alive)
+                observed = view(alive, 0.5, 0.5) if brief else view(alive, limit=4.0)
             except RackspanError as e:
                 silence = f"{e.what}: {e.observed}"
         nodes = [self._node_status(n) for n in self.all()]
         faults = self.backend.faults(self.plan)
-        return summarize(self.state, self.plan.bootstrap, nodes, observed, silence, str(self.folder), faults)
+        refused = self._refused(alive, observed) if observed is not None and not brief else []
+        return summarize(self.state, self.plan.bootstrap, nodes, observed, silence, str(self.folder), faults, refused)
+
+    def _refused(self, alive: Sequence[str], observed: View) -> list[refusals.RefusedTopic]:
+        """Asks for settings of topics only where a replica is not in sync: all others take writes."""
+        behind = observed.under_replicated
+        names = (refusals.MIN_RACKS, refusals.MIN_REPLICAS)
+        found = settings(alive, sorted({p.topic for p in behind}), names)
+        return refusals.refused(behind, {n.id: n.broker_rack for n in self.plan.brokers}, found)
 
     def node_states(self, names: Iterable[str]) -> dict[str, str]:
         """State of nodes from their processes, by name."""

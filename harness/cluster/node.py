@@ -19,11 +19,9 @@ from harness.spec.topology import Node, Plan
 FOREIGN = (
     "CLASSPATH",
     "KAFKA_LOG4J_OPTS",
-    "KAFKA_JMX_OPTS",
     "JMX_PORT",
     "KAFKA_DEBUG",
     "KAFKA_GC_LOG_OPTS",
-    "EXTRA_ARGS",
 )
 
 

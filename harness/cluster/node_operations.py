@@ -39,7 +39,7 @@ def stop(members: Members, chosen: Sequence[KafkaNode], seconds: float) -> None:
 
 def kill(members: Members, chosen: Sequence[KafkaNode]) -> None:
     """Ends nodes at once, as a crash does (kill -9)."""
-    members.want(chosen, "stopped")
+    members.want([n for n in chosen if n.look()[1] is not ProcessState.GONE], "crashed")
     with members.progress.step(f"{names_of(chosen)} killed"):
         for n in chosen:  # all signals first: a rack dies at one moment
             n.signal(signal.SIGKILL)

@@ -29,8 +29,9 @@ def ready(chosen: Sequence[KafkaNode], look: Callable[[], View]) -> bool | Pendi
     for n in chosen:
         if n.look()[1] is ProcessState.GONE:
             raise NodeFailed(n)
-    # A broker listens only once it has registered again; until then the cluster may still have its old registration.
-    deaf = [n.name for n in chosen if n.node.role == "broker" and not answers(n.node.address, n.node.port)]
+    # A node listens only once it has registered, or read the metadata, again. Until then the cluster may still have its
+    # old registration, and the leader of the controllers a fetch of the process before.
+    deaf = [n.name for n in chosen if not answers(n.node.address, n.node.port)]
     if deaf:
         return Pending(f"not listening: {', '.join(deaf)}")
     view = look()

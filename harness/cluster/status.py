@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from harness.cluster.cluster_view import View
+from harness.cluster.refusals import RefusedTopic
+from harness.cluster.refusals import reasons as reasons_of
 from harness.hosts.host import Process, ProcessState
 from harness.spec.cluster_state import State, Wanted
 from harness.spec.topology import Node
@@ -14,7 +16,9 @@ from harness.spec.topology import Node
 
 @dataclass(frozen=True)
 class NodeStatus:
-    """A node: `state` is running, paused, stopped, failed or unreachable; counts are None where no broker answered."""
+    """A node: `state` is running, paused, stopped, crashed (it was killed), failed (it ended by itself) or unreachable;
+    counts are None where no broker answered.
+    """
 
     node: str
     rack: str
@@ -33,7 +37,7 @@ class NodeStatus:
     def of(cls, node: Node, process: Process | None, state: ProcessState, wanted: Wanted, error: str) -> NodeStatus:
         """From the process alone."""
         pid = None if process is None or state is ProcessState.GONE else process.pid
-        ended = "failed" if wanted == "running" else "stopped"
+        ended = "failed" if wanted == "running" else wanted
         word = ended if pid is None else str(state.value)
         return cls(node.name, node.rack, node.role, node.id, node.endpoint, pid, word, error=error)
 
@@ -50,10 +54,12 @@ class ClusterStatus:
     bootstrap: str
     folder: str
     nodes: tuple[NodeStatus, ...]
+    refused: tuple[RefusedTopic, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON and YAML."""
-        return asdict(self) | {"reasons": list(self.reasons), "nodes": [asdict(n) for n in self.nodes]}
+        lists = {"nodes": [asdict(n) for n in self.nodes], "refused": [asdict(t) for t in self.refused]}
+        return asdict(self) | {"reasons": list(self.reasons)} | lists
 
 
 def summarize(
@@ -64,18 +70,23 @@ def summarize(
     silence: str,
     folder: str = "",
     faults: Sequence[str] = (),
+    refused: Sequence[RefusedTopic] = (),
 ) -> ClusterStatus:
-    """Joins processes, view and faults of the network. A running broker that the cluster does not count in is
-    `unreachable`.
+    """Joins processes, view, faults of the network and topics that refuse writes. A running broker that the cluster
+    does not count in is `unreachable`.
     """
     rows = tuple(_with_view(n, view) for n in nodes)
     reasons = [*faults]
     reasons += [f"{n.node} is {n.state}" for n in rows if n.state != "running"]
+    voters = [n for n in rows if n.role == "controller"]
+    up = sum(n.state == "running" for n in voters)
+    lost = f"controller quorum lost: {up} of {len(voters)} voters up" if up <= len(voters) // 2 else ""
     if view is None:
-        reasons.append(silence or "no broker runs")
+        reasons.append(lost or silence or "no broker runs")
     else:
+        reasons += reasons_of(refused)
         if view.leader < 0:
-            reasons.append("the controllers have no leader")
+            reasons.append(lost or "the controllers have no leader")
         if view.leaderless:
             reasons.append(f"{len(view.leaderless)} partitions without leader")
         if view.under_replicated:
@@ -87,7 +98,9 @@ def summarize(
     else:
         health = "failed" if any(n.state == "failed" for n in rows) else "down"
     distribution = state.distribution.rstrip("/").rpartition("/")[2]
-    return ClusterStatus(state.spec.name, distribution, state.phase, health, tuple(reasons), bootstrap, folder, rows)
+    return ClusterStatus(
+        state.spec.name, distribution, state.phase, health, tuple(reasons), bootstrap, folder, rows, tuple(refused)
+    )
 
 
 def _with_view(n: NodeStatus, view: View | None) -> NodeStatus:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import signal
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
@@ -23,13 +24,20 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
-def end_on_signals() -> None:
-    """Has SIGTERM and SIGINT end this program as Ctrl-C does, and the programs that it starts end on them.
+def end_on_signals(first: Callable[[], None] | None = None) -> None:
+    """Has SIGTERM and SIGINT end this program as Ctrl-C does, after calling `first`; programs that it starts end on
+    them too.
 
     A shell has what it starts in the background ignore SIGINT, and so do the programs started by that.
     """
+
+    def handler(number: int, frame: FrameType | None) -> NoReturn:
+        if first is not None:
+            first()
+        interrupt(number, frame)
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, interrupt)
+        signal.signal(number, handler)
 
 
 def interrupt(number: int, frame: FrameType | None) -> NoReturn:

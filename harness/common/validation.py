@@ -59,7 +59,8 @@ def validated(model: type[M], data: object, *, where: str, what: str, begin: str
 def unknown(name: str, known: Sequence[str], kind: str) -> str:
     """That there is no such thing, with the nearest known one, or all of them."""
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+    near += [other for other in difflib.get_close_matches(name, known, n=2, cutoff=0.9) if other not in near]
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {', '.join(known)}"
     return f"no {kind} {name!r}; {hint}"
 
 

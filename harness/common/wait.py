@@ -10,6 +10,8 @@ from typing import TypeVar
 from harness.common.errors import Exit, RackspanError
 
 T = TypeVar("T")
+_SLOWER = 0.05  # pauses grow to that part of the time waited
+_SLOWEST = 0.5  # seconds
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,9 @@ def wait_for(
     """Calls `probe` until it returns something true, and returns that.
 
     A false value or an exception means "not yet"; Ctrl-C is never swallowed. `update` gets the last value each time it
-    changes; an exception of type `at_once` is raised instead of waited on. The probe runs at least once, and once more
-    when `seconds` are over. Raises WaitTimeout.
+    changes; an exception of type `at_once` is raised instead of waited on. Probes are `every` seconds apart, more in a
+    long wait: each may cost a broker some milliseconds. The probe runs at least once, and once more when `seconds` are
+    over. Raises WaitTimeout.
     """
     started = time.monotonic()
     tries, reported = 0, ""
@@ -86,7 +89,8 @@ def wait_for(
             update(now)
         if final:
             raise WaitTimeout(label, time.monotonic() - started, tries, last, error, do) from error
-        time.sleep(min(every, max(0.0, seconds - (time.monotonic() - started))))
+        waited = time.monotonic() - started
+        time.sleep(min(max(every, min(waited * _SLOWER, _SLOWEST)), max(0.0, seconds - waited)))
 
 
 def pause(seconds: float) -> None:

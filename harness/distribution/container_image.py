@@ -1,11 +1,13 @@
 """An image of a distribution, made without a registry: programs of this machine with the libraries they need, a Java of
-the modules that Kafka uses, and the distribution. About 170 MB, for engines of this machine's kind only.
+the modules that Kafka uses, and the distribution. About 190 MB, for engines of this machine's kind only. User, ports,
+volumes and the entry point are those of the Dockerfile, and of the official image.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 import re
 import shutil
@@ -22,10 +24,14 @@ from harness.distribution.locate import Distribution
 
 KAFKA = Path("/opt/kafka")  # where the distribution lies in an image
 JAVA = Path("/opt/java")
+USER = 1000  # as in the official image
+VOLUMES = ("/etc/kafka/secrets", "/var/lib/kafka/data", "/mnt/shared/config")
+ENTRY = f"{KAFKA}/docker/entrypoint.sh"
+HEALTH = f"--interval=5s --timeout=5s --start-period=60s --retries=3 CMD {KAFKA}/docker/healthcheck.sh"
 PROGRAMS = (
     "bash sh env echo pwd cat ls cp mv rm mkdir rmdir chmod chown touch ln stat tail head cut tr sort uniq wc tee "
     "date df grep sed awk find xargs dirname basename readlink realpath uname hostname id expr printf test true "
-    "false sleep timeout nohup setsid prlimit tar gzip ps kill truncate seq ip perl"
+    "false sleep timeout nohup setsid prlimit tar gzip ps kill truncate seq od ip perl"
 )
 MODULES = (
     "java.base java.logging java.management java.naming java.security.jgss java.security.sasl java.sql java.xml "
@@ -33,8 +39,9 @@ MODULES = (
     "jdk.management.agent jdk.crypto.ec jdk.zipfs jdk.jcmd jdk.attach jdk.httpserver"
 )
 FILES = {
-    "etc/passwd": "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n",
-    "etc/group": "root:x:0:\nnogroup:x:65534:\n",
+    "etc/passwd": "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n"
+    f"appuser:x:{USER}:{USER}::/tmp:/bin/bash\n",
+    "etc/group": f"root:x:0:\nappuser:x:{USER}:\nnogroup:x:65534:\n",
     "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
 }
 
@@ -54,10 +61,18 @@ def make(engine: Any, distribution: Distribution, progress: Progress) -> str:
         archive.seek(0)
         name, _, version = tag.partition(":")
         path = f"{JAVA}/bin:{KAFKA}/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-        changes = [f"ENV JAVA_HOME={JAVA}", f"ENV PATH={path}", 'CMD ["bash"]']
+        changes = [f"ENV JAVA_HOME={JAVA}", f"ENV PATH={path}", *_starts(distribution)]
         parts = iter(lambda: archive.read(1 << 20), b"")
         engine.api.import_image_from_stream(parts, repository=name, tag=version, changes=changes)
     return tag
+
+
+def _starts(distribution: Distribution) -> list[str]:
+    """Settings of the image: how a container starts. A distribution from elsewhere has no entry point."""
+    if not (distribution.home / "docker").is_dir():
+        return ['CMD ["bash"]']
+    places = [f"VOLUME {json.dumps(VOLUMES)}", "EXPOSE 9092", f"USER {USER}"]
+    return [*places, f"HEALTHCHECK {HEALTH}", f"ENTRYPOINT {json.dumps([ENTRY])}"]
 
 
 def _write(archive: Any, distribution: Distribution) -> None:
@@ -86,12 +101,14 @@ def _write(archive: Any, distribution: Distribution) -> None:
         for modules in Path("/usr/lib").glob("*/perl-base"):
             tar.add(modules, str(modules).lstrip("/"), filter=_roots)
         tar.add(java, str(JAVA).lstrip("/"), filter=_roots)
-        tar.add(distribution.home, str(KAFKA).lstrip("/"), filter=_roots)
+        tar.add(distribution.home, str(KAFKA).lstrip("/"), filter=_without_logs)
+        for place in (*VOLUMES, f"{KAFKA}/logs"):
+            _folder(tar, place.lstrip("/"), 0o775, USER)
 
 
-def _folder(tar: tarfile.TarFile, name: str, mode: int) -> None:
+def _folder(tar: tarfile.TarFile, name: str, mode: int, owner: int = 0) -> None:
     entry = tarfile.TarInfo(name)
-    entry.type, entry.mode = tarfile.DIRTYPE, mode
+    entry.type, entry.mode, entry.uid = tarfile.DIRTYPE, mode, owner  # of group 0, which a user of any id may be in
     tar.addfile(entry)
 
 
@@ -100,6 +117,11 @@ def _roots(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     entry.uname = entry.gname = "root"
     entry.mode |= 0o444 | (0o111 if entry.mode & 0o100 else 0)
     return entry
+
+
+def _without_logs(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    """The same but for what scripts logged that ran where the distribution lies."""
+    return None if Path("/", entry.name).is_relative_to(KAFKA / "logs") else _roots(entry)
 
 
 def _libraries(files: list[Path]) -> list[Path]:

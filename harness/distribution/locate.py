@@ -38,9 +38,10 @@ class Distribution:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of all files, 12 hexadecimal digits: two builds that differ anywhere have different ones."""
+        """A digest of all files but logs, 12 hexadecimal digits: two builds that differ have different ones."""
         found = hashlib.sha256()
-        for path in sorted(p for p in self.home.rglob("*") if p.is_file()):
+        logs = self.home / "logs"
+        for path in sorted(p for p in self.home.rglob("*") if p.is_file() and not p.is_relative_to(logs)):
             found.update(f"{path.relative_to(self.home)}\0{path.stat().st_mode & 0o100:o}\0".encode())
             with path.open("rb") as f:
                 found.update(hashlib.file_digest(f, "sha256").digest())

@@ -135,7 +135,6 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
         shared = clusters.take(self.spec, self.context.test_id)
         self._shared = shared
         self._kafka = KafkaCluster.open(shared.name, LoggedProgress(self.logger))
-        self.spec, self.plan = self._kafka.state.spec, self._kafka.plan
         self._bind(self._kafka)
         if shared.failure is not None:
             raise shared.failure.error()
@@ -294,6 +293,7 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
         self.logs = {}
 
     def _bind(self, kafka: KafkaCluster) -> None:
+        self.spec, self.plan = kafka.state.spec, kafka.plan  # its addresses depend on what else is up
         waiting = list(self.nodes)
         for n in kafka.select("all"):
             slot = next(s for s in waiting if s.node_type == n.node.rack)

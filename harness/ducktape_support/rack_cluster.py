@@ -23,7 +23,7 @@ from harness.common.paths import state_home
 from harness.ducktape_support.host_account import HostAccount
 
 CLIENT = "client"
-SLOTS = {"a": 8, "b": 8, "c": 8, CLIENT: 32}
+SLOTS = {"a": 8, "b": 8, "c": 8, CLIENT: 48}
 
 
 class RackCluster(Cluster):  # type: ignore[misc]  # ducktape has no types

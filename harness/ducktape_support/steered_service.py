@@ -48,7 +48,12 @@ class SteeredService(Service):  # type: ignore[misc]  # ducktape has no types
             self._process.kill()
 
     def clean_node(self, node: Any, **unused: Any) -> None:
-        """Leaves nothing: the scratch folder goes with the service."""
+        """Leaves the folder, as ducktape calls this before a start too."""
+
+    def clean(self, **unused: Any) -> None:
+        """Removes the folder; ducktape itself does so only for tests that it runs once."""
+        super().clean(**unused)
+        self.close()
 
     @property
     def process(self) -> LoadClient:

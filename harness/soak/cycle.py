@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,21 +15,23 @@ from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.progress import Progress
 from harness.common.wait import Pending, wait_for
 from harness.hosts.host import ProcessState
+from harness.load.client import LoadClient
 from harness.load.command import Produce
-from harness.load.process import LoadProcess
+from harness.load.resident import ResidentClient, resident_client
 from harness.recording.metadata_timeline import read_timeline
 from harness.recording.observer import Observer
 from harness.recording.replica_logs import read_replicas
 from harness.run_folder.run_folder import RunFolder
 from harness.soak.inject import FaultPlace
 
-_JVM = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
+_LEVEL_1 = "rackspan-version.patch"  # new clusters of a distribution with this patch are at level 1 of rackspan.version
 
 
 def run_cycle(
     runs: Path,
     name: str,
     cluster: KafkaCluster,
+    resident: ResidentClient,
     story: Callable[[FaultPlace], None],
     *,
     seed: int,
@@ -41,7 +45,8 @@ def run_cycle(
     """Writes to a new topic while `story` plays, heals, reads all, and returns the run folder.
 
     Two producers with acks=all: one repeats until its records are in, one never repeats and so knows which are not.
-    `min_racks` 0: the topic gets no such setting, as the stock distribution has none. Raises RackspanError.
+    Beside them, where the distribution has it, one with acks=min.insync.replicas, which repeats. `min_racks` 0: the
+    topic gets no such setting, as the stock distribution has none. Raises RackspanError.
     """
     progress = progress or Progress()
     settings = {MIN_REPLICAS: min_replicas} | ({MIN_RACKS: min_racks} if min_racks else {})
@@ -52,7 +57,7 @@ def run_cycle(
         topics = Topics(cluster.bootstrap)
         topics.create(name, assignment, **{key.replace(".", "_"): value for key, value in settings.items()})
         cluster.wait_in_sync()
-        with load_clients(run) as load, Observer(run, name, len(assignment), lambda: _bootstrap(cluster)):
+        with load_clients(run, resident) as load, Observer(run, name, len(assignment), lambda: _bootstrap(cluster)):
             with progress.step("load"):
                 producers = _start(load, cluster, name, rate)
                 moves_on(producers[0], 0)
@@ -67,13 +72,29 @@ def run_cycle(
     return run.path
 
 
-def _start(load: LoadClients, cluster: KafkaCluster, topic: str, rate: float) -> list[LoadProcess]:
-    plain = Produce("patient", cluster.bootstrap, topic, Path(), rate=rate, start_paused=True, close_seconds=40)
-    requested = [
-        replace(plain, delivery_timeout_ms=120_000),
-        replace(plain, producer="no-retry", delivery_timeout_ms=5000, retries=0),
-    ]
-    started = [load.start(produce, cluster, jvm=_JVM) for produce in requested]
+@contextmanager
+def load_client(cluster: KafkaCluster) -> Iterator[ResidentClient]:
+    """One process for all producers of a cluster's cycles: a start costs more processor time than their records."""
+    with (
+        tempfile.TemporaryDirectory(prefix="rackspan-load-client-") as folder,
+        resident_client(Path(folder), cluster.distribution.home / "libs") as resident,
+    ):
+        yield resident
+
+
+def cycle_producers(bootstrap: str, topic: str, rate: float, patches: Sequence[str]) -> list[Produce]:
+    """The producers of a cycle on a cluster of a distribution with these patches; all start paused."""
+    plain = Produce("patient", bootstrap, topic, Path(), rate=rate, start_paused=True, close_seconds=40)
+    patient = replace(plain, delivery_timeout_ms=120_000)
+    made = [patient, replace(plain, producer="no-retry", delivery_timeout_ms=5000, retries=0)]
+    if _LEVEL_1 in patches:
+        made.append(replace(patient, producer="quorum", acks="min.insync.replicas", idempotence=True))
+    return made
+
+
+def _start(load: LoadClients, cluster: KafkaCluster, topic: str, rate: float) -> list[LoadClient]:
+    requested = cycle_producers(cluster.bootstrap, topic, rate, cluster.distribution.patches)
+    started = [load.start(produce, cluster) for produce in requested]
     for process in started:
         process.resume()
     return started
@@ -85,7 +106,7 @@ def _bootstrap(cluster: KafkaCluster) -> str:
     return ",".join(n.node.endpoint for n in brokers if n.look()[1] is not ProcessState.PAUSED)
 
 
-def moves_on(client: LoadProcess, before: int) -> None:
+def moves_on(client: LoadClient, before: int) -> None:
     """Waits until the client has at least 100 acknowledgements more. Raises WaitTimeout."""
 
     def probe() -> bool | Pending:
@@ -95,5 +116,5 @@ def moves_on(client: LoadProcess, before: int) -> None:
     wait_for("100 acknowledgements", probe, 120)
 
 
-def _acked(client: LoadProcess) -> int:
+def _acked(client: LoadClient) -> int:
     return next((int(line["acked"]) for line in reversed(client.lines) if line["event"] == "second"), 0)

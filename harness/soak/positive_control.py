@@ -15,7 +15,7 @@ from harness.common.progress import Progress
 from harness.common.wait import pause
 from harness.faults.power import rack_power_cut
 from harness.recording.log_files import Tail
-from harness.soak.cycle import run_cycle
+from harness.soak.cycle import load_client, run_cycle
 from harness.soak.inject import FaultPlace, paused_out
 
 _TAILS: tuple[Tail, ...] = ("none", "torn", "zeros")
@@ -46,14 +46,16 @@ def run_control(
             pause(3)
 
     a, b = ([n.id for n in cluster.plan.brokers if n.rack == rack] for rack in "ab")
-    return run_cycle(
-        runs,
-        "control",
-        cluster,
-        story,
-        seed=seed,
-        assignment=[[a[0], b[0], a[1], b[1]], [a[1], b[1], a[0], b[0]]],
-        min_racks=min_racks,
-        reported={"tail": tail, "alone_seconds": alone},
-        progress=progress,
-    )
+    with load_client(cluster) as resident:
+        return run_cycle(
+            runs,
+            "control",
+            cluster,
+            resident,
+            story,
+            seed=seed,
+            assignment=[[a[0], b[0], a[1], b[1]], [a[1], b[1], a[0], b[0]]],
+            min_racks=min_racks,
+            reported={"tail": tail, "alone_seconds": alone},
+            progress=progress,
+        )

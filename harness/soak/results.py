@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,12 @@ class Soak:
     def write(self, out: Path) -> None:
         """Writes soak.json and soak.md."""
         write_aside(out / "soak.json", json.dumps(self.plain(), indent=1) + "\n")
-        write_aside(out / "soak.md", f"{self.by_kind()}\n\n{self.table()}\n")
+        write_aside(out / "soak.md", f"{self.text()}\n")
+
+    def text(self) -> str:
+        """Both tables, and the sentence on what elections lost of acks=min.insync.replicas."""
+        lost = lost_to_elections([c.verdict for c in self.cycles])
+        return "\n\n".join(filter(None, (self.by_kind(), self.table(), lost)))
 
     def table(self) -> str:
         """Cycles as a table in Markdown."""
@@ -82,6 +88,16 @@ class Soak:
             with_it = [c for c in self.cycles if kind in {f.kind for f in c.faults}]
             rows.append(_row([kind.replace("_", " "), str(number), str(len(with_it))], with_it))
         return markdown.table(head, [*rows, _row(["all", str(times.total()), str(len(self.cycles))], self.cycles)])
+
+
+def lost_to_elections(verdicts: Sequence[dict[str, Any]]) -> str:
+    """The sentence on records acknowledged with acks=min.insync.replicas; empty where there were none."""
+    acknowledged = sum(v["totals"].get("acknowledged_by_quorum", 0) for v in verdicts)
+    lost = sum(v.get("allowed", {}).get("lost-to-election", 0) for v in verdicts)
+    if not acknowledged:
+        return ""
+    records = f"{lost} of {acknowledged} records acknowledged with acks=min.insync.replicas"
+    return f"{records} were lost to elections, which level 1 allows"
 
 
 def carried_on(out: Path, origin: dict[str, Any], first: int) -> Soak:

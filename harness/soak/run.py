@@ -12,10 +12,11 @@ from typing import Any
 from harness.admin.topics import Topics
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.progress import Progress
+from harness.load.resident import ResidentClient
 from harness.soak.checker_process import CheckerProcess
-from harness.soak.cycle import run_cycle
+from harness.soak.cycle import load_client, run_cycle
 from harness.soak.inject import FaultPlace, act
-from harness.soak.results import Cycle, Soak, carried_on, words
+from harness.soak.results import Cycle, Soak, carried_on, lost_to_elections, words
 from harness.soak.schedule import EVERYWHERE, Kind, ScheduledFault, schedule
 from harness.spec.cluster_spec import ClusterSpec
 from harness.spec.replica_assignment import assignment
@@ -44,14 +45,28 @@ def run_soak(
     names = [f"{what}:{whom}" for what, whom in kinds]
     origin = {"seed": seed, "distribution": spec.distribution, "backend": spec.backend, "kinds": names}
     soak = carried_on(out, origin | {"min_racks": min_racks, "rate": rate, "faults_per_cycle": faults_per_cycle}, first)
-    with KafkaCluster.running(spec, progress=progress) as cluster, _evaluating(out) as evaluate:
+    with (
+        KafkaCluster.running(spec, progress=progress) as cluster,
+        load_client(cluster) as resident,
+        _evaluating(out) as evaluate,
+    ):
         quiet, cluster.progress = cluster.progress, Progress()  # one line a step of a cycle is enough
         waiting: _Waiting | None = None
         for number in range(first, first + cycles):
             faults = faults_of(cluster, seed, number, kinds, faults_per_cycle)
             progress.note(f"cycle {number} of seed {seed}: {', then '.join(map(words, faults))}")
             try:
-                run = play(runs, cluster, number, faults, seed=seed, rate=rate, min_racks=min_racks, progress=progress)
+                run = play(
+                    runs,
+                    cluster,
+                    resident,
+                    number,
+                    faults,
+                    seed=seed,
+                    rate=rate,
+                    min_racks=min_racks,
+                    progress=progress,
+                )
             finally:
                 if waiting is not None:
                     _evaluated(soak, out, waiting, progress)
@@ -86,6 +101,8 @@ def _evaluated(soak: Soak, out: Path, cycle: _Waiting, progress: Progress) -> No
     soak.cycles.append(Cycle(cycle.number, cycle.run.name, cycle.faults, verdict))
     soak.write(out)
     progress.note(f"cycle {cycle.number}: {verdict['verdict']}, {verdict['totals']['acknowledged']} acknowledged")
+    if lost := lost_to_elections([verdict]):
+        progress.note(f"cycle {cycle.number}: {lost}")
 
 
 @contextmanager
@@ -107,6 +124,7 @@ def faults_of(
 def play(
     runs: Path,
     cluster: KafkaCluster,
+    resident: ResidentClient,
     number: int,
     faults: Sequence[ScheduledFault],
     *,
@@ -131,6 +149,7 @@ def play(
         runs,
         f"cycle-{number}",
         cluster,
+        resident,
         story,
         seed=seed,
         assignment=assignment(cluster.plan.brokers),

@@ -14,11 +14,11 @@ from harness.spec.cluster_spec import ClusterSpec
 
 FILE = "state.json"
 Phase = Literal["starting", "up", "failed", "kept", "ending"]
-Wanted = Literal["running", "stopped"]
+Wanted = Literal["running", "stopped", "crashed"]
 
 
 class NodeRecord(BaseModel):
-    """The desired state of a node, and its last error."""
+    """The desired state of a node (`crashed`: it was killed, as in a crash), and its last error."""
 
     wanted: Wanted = "stopped"
     error: str = ""

@@ -53,3 +53,14 @@ def test_an_old_python_does_not_count(bare: Path) -> None:
     (bare / "python3").write_text("#!/bin/bash\nexit 1\n")
     (bare / "python3").chmod(0o755)
     assert "missing on this machine: python3 " in _run(bare).stderr
+
+
+def test_paths_are_those_of_the_callers_folder(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("racks: {a: 1}\ncontroler: 1\n")
+    command = [str(project_root() / "rackspan"), "up", "--file", "own.yaml"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == Exit.USAGE
+    assert (
+        "error: own.yaml is not valid\n  observed: no key 'controler'; did you mean 'controller' or 'controllers'?"
+        in (done.stderr)
+    )

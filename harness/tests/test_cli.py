@@ -78,6 +78,17 @@ def test_a_full_disk_and_a_closed_pipe_end_the_output_without_a_traceback(home: 
     os.close(writes)
 
 
+def test_a_state_home_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    refused = rackspan("up", "--racks", "a:1", home=file)
+    assert refused.returncode == Exit.ENVIRONMENT
+    assert refused.stderr == (
+        f"error: cannot use {file}, where clusters are kept\n  observed: [Errno 20] Not a directory: '{file}/locks'\n"
+        "  do:       set RACKSPAN_HOME to a folder that you may write to\n"
+    )
+
+
 def test_dry_run_prints_the_plan_and_starts_nothing(home: Path) -> None:
     ran = rackspan("up", "--racks", "a:1,b:1", "--controllers", "1", "--dry-run", home=home)
     assert ran.returncode == 0

@@ -65,7 +65,7 @@ def test_help_has_full_sentences_metavars_and_defaults(path: tuple[str, ...]) ->
 def test_every_verb_has_a_panel_and_maintainers_have_their_own() -> None:
     assert {path for path, verb in VERBS.items() if not verb.rich_help_panel} == set()
     maintained = {path[0] for path, verb in VERBS.items() if verb.rich_help_panel == help_format.MAINTAINERS}
-    assert maintained == {"build", "image", "test", "patch", "verify-stock", "verify-base"}
+    assert maintained == {"build", "package", "image", "test", "patch", "verify-stock", "verify-base"}
     shown = runner.invoke(app, ["--help"]).output
     panels = [help_format.CLUSTERS, help_format.NODES, help_format.EXPERIMENTS, help_format.MAINTAINERS]
     places = [shown.index(f" {panel} ") for panel in panels]

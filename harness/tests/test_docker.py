@@ -151,9 +151,11 @@ def test_compose_file_starts_three_racks(engine: Any) -> None:
     def topics(*command: str) -> str:
         return run("exec", "-T", "a", "kafka-topics.sh", "--bootstrap-server", "a:9092", *command)
 
+    healthy = {"label": "com.docker.compose.project=try", "health": "healthy"}
     try:
         run("up", "-d")
-        wait_for("a topic in three racks", lambda: topics(*CREATE), 120)
+        wait_for("healthy nodes", lambda: len(engine.containers.list(filters=healthy)) == 3, STUCK)
+        topics(*CREATE)
         run("kill", "c")
         wait_for("it to be listed", lambda: "Topic: t\t" in topics("--describe", UNDER), STUCK)
     finally:

@@ -25,12 +25,12 @@ pytestmark = [pytest.mark.documents, pytest.mark.cluster, pytest.mark.timeout(18
 DOCUMENTS = sorted(
     {
         p
-        for pattern in ("README.md", "docs/**/*.md", "[!.]*/README.md", "kafka-patch/src/test/README.md")
+        for pattern in ("*.md", "docs/**/*.md", "[!.]*/README.md", "kafka-patch/src/test/README.md")
         for p in project_root().glob(pattern)
         if p.name != "machines.md"  # test_ssh.py runs its commands, where there are machines
     }
 )
-_COMMAND = re.compile(r"(?:\./rackspan|bin/[a-z-]+\.sh|python -m|gradle|spark-submit) \S")
+_COMMAND = re.compile(r"(?:\./rackspan|bin/[a-z-]+\.sh|(?:\.venv/bin/)?python -m|gradle|spark-submit) \S")
 # What `rackspan test` runs besides: before its stages, as stages of their own, and inside them.
 ELSEWHERE = {
     "./rackspan test": "runs this test",
@@ -44,10 +44,9 @@ ELSEWHERE = {
     "./rackspan verify-stock": "upstream tests",
     "./rackspan verify-base": "other bases",
     "gradle testPatch": "JUnit tests of the patches",
-    "python -m pytest spark_analysis": "analysis",
-    "python -m spark_analysis report runs/*-outage runs/*-bench-two-racks --out build/report": "main job, on its runs",
-    "python -m spark_analysis check spark_analysis/tests/data/soak-cycle --out build/check": "test_checker.py",
-    "python -m spark_analysis check runs/*-cycle-1 --out build/check": "the soak, on its own runs",
+    "./rackspan test --stage analysis": "analysis",
+    "./rackspan report runs/*-outage runs/*-bench-two-racks --out build/report": "main job, on its runs",
+    "./rackspan check runs/*-cycle-1 --out build/check": "the soak, on its own runs",
     "./rackspan bench campaigns/near-far.yaml": "test_bench.py has a campaign that is over sooner",
     "./rackspan report --into docs/results/performance.md": "test_bench.py, into a document of its own",
     "./rackspan test system_tests/third_party_clients": "acks system tests",
@@ -61,12 +60,16 @@ HEAVY = (
     "./rackspan bench quiet --rounds 1 --block 2 --warmup 2",
     "./rackspan report",
     "./rackspan report --gate docs/results/gates.yaml # exits 1",
+    "gradle compilePatches",
+    "gradle mavenRepository",
+    "./rackspan package",
     "gradle devDist",
     "gradle simulate -Pseeds=1000",
     "gradle simulate -Pseeds=300 -Prules=each",
     "gradle benchmark -Prounds=1 -Pjmh='-f 0 -wi 0 -i 1 -r 100ms -p replicas=3'",
     "./rackspan verify-stock --tier full 'kafka.cluster.Partition*' -o json",
-    "python -m spark_analysis.benchmarks.checker --records 1e4",
+    "./rackspan check spark_analysis/tests/data/soak-cycle --out build/check",
+    ".venv/bin/python -m spark_analysis.benchmarks.checker --records 1e4",
 )
 
 # Topics that documents name, and the settings that they may change: a page on upgrades shows that none is left.

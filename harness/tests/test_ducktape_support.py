@@ -153,6 +153,36 @@ def test_a_summary_begins_with_failures_and_says_how_to_repeat_them(tmp_path: Pa
     ]
 
 
+USES_A_FOLDER = """
+from pathlib import Path
+
+from ducktape.tests.test import Test
+
+from harness.ducktape_support.program_service import ProgramService
+
+
+class Uses(Test):
+    def test_a_program(self):
+        program = ProgramService(self.test_context, "sleeper")
+        program.run(["sleep", "600"], {})
+        program.require_running()
+        assert program.log.exists()
+        Path(__file__).with_name("folder").write_text(str(program.folder))
+"""
+
+
+def test_the_folder_of_a_program_goes_with_its_test(tmp_path: Path) -> None:
+    (project_root() / "results").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="uses", dir=project_root() / "results") as place:
+        (Path(place) / "__init__.py").touch()
+        (Path(place) / "uses_test.py").write_text(USES_A_FOLDER)
+        session = run_suite([place], tmp_path)
+        folder = Path((Path(place) / "folder").read_text())
+    assert session.code is Exit.OK, session.lines()
+    assert list(session.folder.glob("**/program.log")), "what the program printed is collected"
+    assert not folder.exists()
+
+
 SECOND_TIME_LUCKY = """
 from pathlib import Path
 

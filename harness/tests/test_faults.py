@@ -82,7 +82,7 @@ def test_roles_are_resolved_when_the_fault_begins(cluster: KafkaCluster) -> None
         killed = rackspan("kill", "controller", home=home_of(cluster))
         assert killed.returncode == 0, killed.stderr
         ((name, *states),) = [line.split() for line in killed.stdout.splitlines()[1:]]
-        assert states == ["running", "stopped"]
+        assert states == ["running", "crashed"]
         cluster.start(name)
         if name == active:
             break
@@ -181,10 +181,10 @@ def test_watching_on_a_terminal_shows_changes_until_q(cluster: KafkaCluster) -> 
     with Terminal("status", "--watch", "--every", "0.2", home=home_of(cluster)) as terminal:
         terminal.wait_for(r"\bb +up +2 of 2\b", r"\bfaults +3 +- +3 +- +3\b", "press q to quit")
         cluster.kill("rack:b")
-        terminal.wait_for(r"\bb +down +0 of 2\b", "ctrl-2 is stopped", r"\bfaults +3 +- +2 +- +3\b")
+        terminal.wait_for(r"\bb +down +0 of 2\b", "ctrl-2 is crashed", r"\bfaults +3 +- +2 +- +3\b")
         cluster.start("rack:b")
         terminal.wait_for(r"\bb +up +2 of 2\b", r"\bfaults +3 +- +3 +- +3\b")
-        assert "stopped" not in terminal.shown
+        assert "crashed" not in terminal.shown
         assert terminal.end("q") == (Exit.OK if "is healthy" in terminal.left else Exit.FAILED)
     with Terminal("status", "--watch", home=home_of(cluster), background=True) as terminal:
         terminal.wait_for("press q to quit")

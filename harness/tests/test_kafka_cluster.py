@@ -79,6 +79,7 @@ def test_up_of_an_existing_cluster_shows_its_status(cluster: KafkaCluster) -> No
 
 def test_replicas_of_a_killed_rack_leave_the_isr_and_rejoin_it(cluster: KafkaCluster) -> None:
     create_topic(cluster, "killed")
+    Topics(cluster.bootstrap).set("killed", "min.insync.replicas", 3)
     cluster.kill("rack:a")
     assert [n.look()[1] for n in cluster.select("rack:a")] == [ProcessState.GONE] * 2
 
@@ -89,7 +90,13 @@ def test_replicas_of_a_killed_rack_leave_the_isr_and_rejoin_it(cluster: KafkaClu
     wait_for("the ISR to leave broker 1 out", shrunk, STUCK)
     status = cluster.status()
     assert status.health == "degraded"
-    assert {"a1 is stopped", "ctrl-1 is stopped", "3 partitions under-replicated"} == set(status.reasons)
+    assert set(status.reasons) == {
+        "a1 is crashed",
+        "ctrl-1 is crashed",
+        "writes to 1 topic are refused: too few replicas in sync: killed",
+        "3 partitions under-replicated",
+    }
+    assert status.as_dict()["refused"] == [{"topic": "killed", "partitions": 3, "too_few": "replicas"}]
     cluster.start("rack:a")
     cluster.wait_in_sync(30)
     assert cluster.status().health == "healthy"
@@ -135,7 +142,7 @@ def test_rack_down_heals_on_entry_and_on_exit_and_is_recorded(cluster: KafkaClus
     cluster.kill("b1")  # as an earlier run may have left it
     record = Record()
     with pytest.raises(RuntimeError, match="the test fails"), rack_down(cluster, "a", events=record):
-        assert cluster.node_states(["a1", "ctrl-1", "b1"]) == {"a1": "stopped", "ctrl-1": "stopped", "b1": "stopped"}
+        assert cluster.node_states(["a1", "ctrl-1", "b1"]) == dict.fromkeys(["a1", "ctrl-1", "b1"], "crashed")
         raise RuntimeError("the test fails")
     assert cluster.node_states(["a1", "ctrl-1"]) == {"a1": "running", "ctrl-1": "running"}
     data = {"nodes": ["a1", "ctrl-1"], "ids": [1, 101], "how": "kill"}
@@ -182,14 +189,14 @@ def test_two_clusters_run_at_a_time(cluster: KafkaCluster) -> None:
         assert unclear.returncode == 2 and "observed: clusters: beside, shared" in unclear.stderr
         stopped = rackspan("kill", "a1", "--cluster", "beside", home=home)
         assert stopped.returncode == 0
-        assert other.node_states(["a1"]) == {"a1": "stopped"}
+        assert other.node_states(["a1"]) == {"a1": "crashed"}
         with (
             pytest.raises(RackspanError, match="cluster 'beside' belongs to a run that continues") as e,
             KafkaCluster.running(small("beside")),
         ):
             pass
         assert e.value.observed == f"process {os.getpid()} is at work on it"
-        assert other.node_states(["a1"]) == {"a1": "stopped"}, "what a run uses was taken away from it"
+        assert other.node_states(["a1"]) == {"a1": "crashed"}, "what a run uses was taken away from it"
         assert cluster.status().health == "healthy"
     assert_removed(other)
     assert cluster.status().health == "healthy"

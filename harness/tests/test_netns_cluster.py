@@ -183,7 +183,7 @@ def test_nodes_are_paused_and_killed_on_their_hosts(cluster: KafkaCluster) -> No
     assert cluster.node_states(["b1"]) == {"b1": "paused"}
     cluster.resume("b1")
     cluster.kill("b1")
-    assert cluster.node_states(["b1"]) == {"b1": "stopped"}
+    assert cluster.node_states(["b1"]) == {"b1": "crashed"}
     assert "Kafka Server started" in rackspan("logs", "b1", "--grep", "started", home=home_of(cluster)).stdout
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +16,7 @@ from harness.common.paths import claim_block, clusters_folder, project_root, rel
 from harness.common.wait import Pending, wait_for
 from harness.distribution.locate import find
 from harness.spec.cluster_spec import parse
-from harness.tests.kafka_tools import tool_environment
+from harness.tests.kafka_tools import script, tool
 from harness.tests.limits import STUCK
 
 pytestmark = pytest.mark.cluster
@@ -32,27 +30,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
         with KafkaCluster.running(parse(SPEC)) as running:
             tool(running, "kafka-topics", "--create", "--topic", "t", "--partitions", "1", "--replication-factor", "2")
             yield running
-
-
-def script(
-    name: str, *args: str, stdin: str = "", seconds: float = 90, fast: bool = True, **env: str
-) -> subprocess.CompletedProcess[str]:
-    """Runs a script; `fast`: with the options of short-lived JVMs, else with its own."""
-    return subprocess.run(
-        [find("rackspan").script(f"{name}.sh"), *args],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=seconds,
-        check=False,
-        env={**os.environ, **(tool_environment("rackspan") if fast else {}), **env},
-    )
-
-
-def tool(cluster: KafkaCluster, name: str, *args: str, stdin: str = "") -> str:
-    done = script(name, "--bootstrap-server", cluster.bootstrap, *args, stdin=stdin)
-    assert done.returncode == 0, done.stderr + done.stdout
-    return done.stdout
 
 
 def test_records_are_produced_and_consumed(cluster: KafkaCluster) -> None:
@@ -131,18 +108,38 @@ def test_a_server_is_formatted_started_and_stopped(tmp_path: Path) -> None:
     config = tmp_path / "server.properties"
     block = claim_block(tmp_path)
     address = f"127.{block}.255.1"
+    disks = [tmp_path / "first", tmp_path / "second"]
     text = (home / "config" / "server.properties").read_text().replace("127.0.0.1", address)
-    config.write_text(text.replace("log.dirs=data", f"log.dirs={tmp_path}/data"))
+    config.write_text(text.replace("log.dirs=data", f"log.dirs={disks[0]},{disks[1]}"))
     identity = script("kafka-storage", "random-uuid").stdout.strip()
     # An id may start with a dash, which only this form takes.
-    done = script("kafka-storage", "format", f"--cluster-id={identity}", "-c", str(config))
+    done = script("kafka-storage", "format", f"--cluster-id={identity}", "--standalone", "-c", str(config))
     assert done.returncode == 0, done.stderr + done.stdout
-    started = script("kafka-server-start", "-daemon", str(config), fast=False, LOG_DIR=str(tmp_path / "logs"))
+    own = {"LOG_DIR": str(tmp_path / "logs"), "JMX_PORT": "9999"}
+    own["KAFKA_JMX_OPTS"] = " ".join(
+        f"-D{key}={value}"
+        for key, value in {
+            "com.sun.management.jmxremote.host": address,
+            "java.rmi.server.hostname": address,
+            "com.sun.management.jmxremote.authenticate": "false",
+            "com.sun.management.jmxremote.ssl": "false",
+        }.items()
+    )
+    started = script("kafka-server-start", "-daemon", str(config), fast=False, env=own)
     assert started.returncode == 0, started.stderr
     try:
         wait_for("the server", lambda: view([f"{address}:9092"]).racks or Pending("no broker"), STUCK)
+        moved_to_the_other_disk(f"{address}:9092", disks, tmp_path)
+        url = f"service:jmx:rmi:///jndi/rmi://{address}:9999/jmxrmi"
+        state = ("--object-name", "kafka.server:type=KafkaServer,name=BrokerState", "--one-time")
+        assert (
+            '"kafka.server:type=KafkaServer,name=BrokerState:Value"'
+            in script("kafka-jmx", "--jmx-url", url, *state).stdout
+        )
+        for other in (("--node-id=7",), ("--process-role", "observer"), (str(tmp_path / "other.properties"),)):
+            assert script("kafka-server-stop", *other).returncode == 1
     finally:
-        stopped = script("kafka-server-stop", str(config))
+        stopped = script("kafka-server-stop", str(config), "--node-id=1", "--process-role", "broker")
     assert stopped.stdout == "asked 1 server(s) to stop\n"
     wait_for(
         "the server's end", lambda: script("kafka-server-stop", str(config)).returncode == 1 or Pending("on"), STUCK
@@ -150,14 +147,41 @@ def test_a_server_is_formatted_started_and_stopped(tmp_path: Path) -> None:
     gone = script("kafka-server-stop", str(config))
     release_block(tmp_path, block)
     assert gone.stderr == f"no server of this distribution is running with {config}\n"
-    assert (tmp_path / "logs" / "server.log").stat().st_size > 0
+    for name in ("server.log", "kafkaServer.out", "kafkaServer-gc.log"):
+        assert (tmp_path / "logs" / name).stat().st_size > 0, name
 
 
-def test_every_script_prints_its_usage() -> None:
+def moved_to_the_other_disk(bootstrap: str, disks: list[Path], tmp_path: Path) -> None:
+    """Moves a replica between the log folders of its broker."""
+    at = ("--bootstrap-server", bootstrap)
+    made = script("kafka-topics", *at, "--create", "--topic", "t", "--partitions", "1", "--replication-factor", "1")
+    assert made.returncode == 0, made
+    target = next(disk for disk in disks if not (disk / "t-0").exists())
+    move = {"topic": "t", "partition": 0, "replicas": [1], "log_dirs": [str(target)]}
+    file = tmp_path / "move.json"
+    file.write_text(json.dumps({"version": 1, "partitions": [move]}))
+    done = script("kafka-reassign-partitions", *at, "--reassignment-json-file", str(file), "--execute")
+    assert done.returncode == 0, done
+    wait_for("the replica in the other folder", (target / "t-0").exists, STUCK)
+    described = script("kafka-log-dirs", *at, "--describe", "--topic-list", "t").stdout
+    found = json.loads(described[described.index("{") :])["brokers"][0]["logDirs"]
+    assert [d["logDir"] for d in found if any(p["partition"] == "t-0" for p in d["partitions"])] == [str(target)]
+
+
+def test_the_build_is_named() -> None:
+    distribution = find("rackspan")
+    assert script("kafka-topics", "--version").stdout == "4.3.1 (Commit:26b251a451ce941d-rackspan-1)\n"
+    own = script("rackspan-kafka", "--version")
+    assert own.stdout == f"rackspan-kafka 4.3.1-1: Apache Kafka 4.3.1 with {len(distribution.patches)} patches\n", own
+    wrong = script("rackspan-kafka", "--versoin")
+    assert (wrong.returncode, wrong.stderr) == (Exit.USAGE, "usage: rackspan-kafka.sh --version\n")
+
+
+def test_wrong_options_print_the_usage() -> None:
     for arguments in ((), ("--bootstrap-server",), ("--delete",)):
         wrong = script("kafka-stock-check", *arguments)
         assert wrong.returncode == Exit.USAGE and "usage: kafka-stock-check.sh" in wrong.stderr, wrong
-    assert script("kafka-run-class").returncode == Exit.USAGE
+    assert script("kafka-run-class").returncode == 1  # as those of Apache Kafka
     assert "usage: kafka-server-start.sh [-daemon] server.properties" in script("kafka-server-start").stderr
-    without = script("kafka-topics", "--version", JAVA_HOME="/nowhere")
+    without = script("kafka-topics", "--version", env={"JAVA_HOME": "/nowhere"})
     assert without.returncode == Exit.ENVIRONMENT and "no java: JAVA_HOME is '/nowhere'" in without.stderr

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from harness.common.errors import Exit, RackspanError
+from harness.distribution.locate import find
 from harness.recording.metadata_timeline import timeline
+from harness.soak.cycle import cycle_producers
 from harness.soak.results import Cycle, Soak, carried_on
 from harness.soak.schedule import EVERYWHERE, NETWORK, Kind, ScheduledFault, kinds_of, schedule
 from harness.spec.links import milliseconds, share
@@ -141,9 +143,10 @@ def test_the_metadata_log_becomes_a_timeline() -> None:
 
 
 def soak_of(*verdicts: dict[str, object]) -> Soak:
-    faults = (
+    faults: tuple[list[ScheduledFault], ...] = (
         [ScheduledFault("power_cut", "rack", "a", 2.0, "torn")],
         [ScheduledFault("cut_behind_pause", "rack", "a", 2.0, "none", "b")],
+        [],
     )
     return Soak({"seed": 5}, [Cycle(n + 1, f"r{n + 1}", faults[n], dict(v)) for n, v in enumerate(verdicts)])
 
@@ -174,6 +177,29 @@ def test_a_soak_is_summed_up_in_two_tables() -> None:
         "| power cut rack | 1 | 1 | 10 | 8 | 1 | 1 | 0 | 2.1 s |",
         "| all | 3 | 2 | 20 | 16 | 2 | 2 | 3 | 2.1 s |",
     ]
+
+
+def test_losses_that_level_1_allows_are_counted_and_printed() -> None:
+    none, some, all_kept = (
+        _GOOD | {"totals": _TOTALS | {"acknowledged_by_quorum": n}, "allowed": {"lost-to-election": lost}}
+        for n, lost in ((0, 0), (3, 3), (40, 0))
+    )
+    assert "level 1" not in soak_of(_GOOD, none).text()
+    soak = soak_of(none, some, all_kept)
+    assert soak.text().splitlines()[-1] == (
+        "3 of 43 records acknowledged with acks=min.insync.replicas were lost to elections, which level 1 allows"
+    )
+    assert soak.good and soak.plain()["cycles"][1]["allowed"] == {"lost-to-election": 3}
+
+
+def test_only_a_distribution_with_levels_has_a_producer_with_acks_min_insync_replicas() -> None:
+    stock, ours = (cycle_producers("", "t", 10, patches) for patches in ([], ["rackspan-version.patch"]))
+    assert [(p.producer, p.acks, p.retries) for p in stock] == [("patient", "all", None), ("no-retry", "all", 0)]
+    assert ours[:2] == stock
+    assert [(p.producer, p.acks, p.retries, p.idempotence, p.delivery_timeout_ms) for p in ours[2:]] == [
+        ("quorum", "min.insync.replicas", None, True, 120_000)
+    ]
+    assert "rackspan-version.patch" in find("rackspan").patches
 
 
 def test_a_soak_is_continued(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from harness.cli.test_stages import Stage
 from harness.common.errors import RackspanError
 from harness.common.paths import project_root
 
-LONG = {"tool chain and reproducible build", "other bases"}
+LONG = {"tool chain and reproducible build", "other bases", "package in a clean root"}
 
 
 def names(full: bool, *chosen: str) -> list[str]:
@@ -120,6 +120,7 @@ def prepared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     monkeypatch.setattr("harness.cli.test.results_folder", lambda: tmp_path)
     monkeypatch.setattr("harness.cli.test.install", lambda needs, progress: done.append("install"))
     monkeypatch.setattr("harness.cli.test.build", lambda progress: done.append("build"))
+    monkeypatch.setattr("harness.cli.test.archive_spark_classes", lambda progress: done.append("archive"))
     monkeypatch.setattr("harness.cli.test.gradle", lambda tasks, label, progress: done.extend(tasks))
     return done
 
@@ -129,7 +130,7 @@ def test_the_default_runs_its_stages_and_writes_their_times(prepared: list[str],
     assert done.exit_code == 0
     assert done.stdout.splitlines()[-1] == "1 passed, 0 failed"
     assert "only `rackspan test --full` runs: good (half), bad" in done.stderr
-    assert prepared == ["install", "build", "checkPatches", "checkChanges"]
+    assert prepared == ["install", "build", "archive", "checkPatches", "checkChanges"]
     assert [s["stage"] for s in json.loads((tmp_path / "times.json").read_text())["stages"]] == ["good"]
 
 

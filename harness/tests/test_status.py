@@ -6,6 +6,7 @@ from harness.cli.watch import racks
 from harness.cluster.cluster_view import Partition, View, Voter, parse
 from harness.cluster.node import last_error
 from harness.cluster.rack_span import Span, spans
+from harness.cluster.refusals import MIN_RACKS, MIN_REPLICAS, RefusedTopic, reasons, refused
 from harness.cluster.status import ClusterStatus, NodeStatus, summarize
 from harness.cluster.storage import meta_properties, random_id
 from harness.hosts.host import Process, ProcessState
@@ -46,6 +47,50 @@ def test_a_node_that_should_run_and_does_not_is_failed() -> None:
     assert now.reasons == ("a1 is failed",) and now.health == "degraded"
     stopped = summary({"a1": ProcessState.GONE}, view({2: "b"}), {"a1": "stopped"})
     assert stopped.nodes[0].state == "stopped"
+
+
+def test_a_node_that_was_killed_is_crashed() -> None:
+    now = summary({"a1": ProcessState.GONE}, view({2: "b"}), {"a1": "crashed"})
+    assert now.nodes[0].state == "crashed" and now.reasons == ("a1 is crashed",)
+
+
+def test_a_lost_quorum_is_named_with_its_voters() -> None:
+    lost = "controller quorum lost: 0 of 1 voters up"
+    gone = {"ctrl-1": ProcessState.GONE}
+    assert summary(gone, None, {"ctrl-1": "crashed"}).reasons == ("ctrl-1 is crashed", lost)
+    assert summary(gone, view({1: "a", 2: "b"}, leader=-1)).reasons == ("ctrl-1 is failed", lost)
+    assert summary({}, view({1: "a", 2: "b"}, leader=-1)).reasons == ("the controllers have no leader",)
+
+
+def test_topics_that_refuse_writes_are_named() -> None:
+    racks = {1: "a", 2: "a", 3: "b"}
+    partitions = [
+        Partition("enough", 0, 1, (1, 3), (1, 3)),
+        Partition("orders", 0, 1, (1, 2, 3), (1, 2)),
+        Partition("orders", 1, 1, (1, 2, 3), (1,)),
+        Partition("pair", 0, 1, (1, 2), (1,)),
+        Partition("gone", 0, -1, (1, 3), (1,)),
+        Partition("__consumer_offsets", 0, 1, (1, 2), (1,)),
+        Partition("lowered", 0, 1, (1,), (1,)),
+    ]
+    needs = {MIN_RACKS: "2", MIN_REPLICAS: "2"}
+    found = refused(
+        partitions,
+        racks,
+        {
+            **dict.fromkeys(["enough", "orders", "gone"], needs),
+            "pair": {MIN_REPLICAS: "2"},
+            "__consumer_offsets": {MIN_RACKS: "2"},
+            "lowered": {MIN_REPLICAS: "3"},
+        },
+    )
+    assert found == [RefusedTopic("orders", 2, "racks"), RefusedTopic("pair", 1, "replicas")]
+    assert reasons(found) == [
+        "writes to 1 topic are refused: too few racks in sync: orders",
+        "writes to 1 topic are refused: too few replicas in sync: pair",
+    ]
+    many = [RefusedTopic(f"t{n}", 1, "racks") for n in range(7)]
+    assert reasons(many) == ["writes to 7 topics are refused: too few racks in sync: t0, t1, t2, t3, t4 and 2 more"]
 
 
 def test_nodes_are_paused_or_unreachable() -> None:

@@ -70,11 +70,17 @@ def test_set_is_in_force_for_topics_of_the_cluster(home: Path) -> None:
     assert wrong.returncode == Exit.USAGE
     assert "no setting 'min.insync.rack'; did you mean 'min.insync.racks'?" in wrong.stderr
     assert not (home / "clusters").exists()
-    ran = rackspan(*SMALL, "--set", "min.insync.replicas=2", "--set", "num.io.threads=3", home=home)
+    spec = home.with_name("lab.yaml")
+    spec.write_text("broker: {min.insync.racks: 1, log.retention.ms: 60000}\nsettings: {acks.all.scope: isr}\n")
+    given = ("-f", str(spec), "--set", "min.insync.replicas=2", "--set", "num.io.threads=3")
+    ran = rackspan(*SMALL, "--distribution", "rackspan", *given, home=home)
     assert ran.returncode == 0, ran.stderr
     cluster = KafkaCluster.open("lab")
     try:
         assert default_of(cluster.alive_brokers(), "min.insync.replicas") == "2"
         assert default_of(cluster.alive_brokers(), "num.io.threads") == "3"
+        assert default_of(cluster.alive_brokers(), "min.insync.racks") == "1", "from the spec"
+        assert default_of(cluster.alive_brokers(), "acks.all.scope") == "isr", "from the spec"
+        assert default_of(cluster.alive_brokers(), "log.retention.ms") is None, "in force without"
     finally:
         cluster.down()

@@ -13,7 +13,7 @@ from harness.common.errors import RackspanError
 from harness.common.paths import project_root
 from harness.distribution.locate import Distribution, find
 
-Language = Literal["Java", "Python", "Node", "Go"]
+Language = Literal["Java", "Python", "Node", "Go", "C"]
 
 
 @dataclass(frozen=True)
@@ -21,13 +21,14 @@ class Client:
     """One client library. `key` names topics and producers, `title` is for readers, `ours` knows Rackspan's codes.
 
     `remedy` is a setting, and `remedy_options` make the program use it, without which the library has a defect
-    after it gives records up.
+    after it gives records up. `short`: by default it gives a record up before a rack is back.
     """
 
     key: str
     title: str
     language: Language
     ours: bool = False
+    short: bool = False
     remedy: str = ""
     remedy_options: Mapping[str, str] = field(default_factory=dict)
 
@@ -42,6 +43,8 @@ class Client:
             return "" if any(libs.glob("kafka-clients-*.jar")) else f"{_here(libs)} has no client library"
         if self.language == "Python":
             return ""
+        if self.language == "C":
+            return "" if shutil.which("kcat") else "there is no kcat on PATH"
         program = NODE_PROGRAM if self.language == "Node" else GO_PROGRAM
         if not program.is_file():
             return f"{_here(program)} was not built"
@@ -59,9 +62,11 @@ class Client:
         """The command line of the program, with `VERB` for its verb; not of Java clients."""
         if self.language == "Python":
             return [sys.executable, "-m", "harness.third_party_clients.python_client", "VERB", "--client", self.key]
+        if self.language == "C":
+            return [sys.executable, "-m", "harness.third_party_clients.kcat_client", "VERB"]
         if self.language == "Node":
-            return [shutil.which("node") or "node", str(NODE_PROGRAM), "VERB"]
-        return [str(GO_PROGRAM), "VERB"]
+            return [shutil.which("node") or "node", str(NODE_PROGRAM), "VERB", "--client", self.key]
+        return [str(GO_PROGRAM), "VERB", "--client", self.key]
 
 
 BUILT = project_root() / "build" / "clients"
@@ -83,8 +88,11 @@ CLIENTS = (
         remedy_options={"idempotence": "off"},
     ),
     Client("aiokafka", "aiokafka", "Python"),
-    Client("kafkajs", "KafkaJS", "Node"),
+    Client("kafkajs", "KafkaJS", "Node", short=True),
     Client("franz-go", "franz-go", "Go"),
+    Client("sarama", "sarama", "Go", short=True),
+    Client("kcat", "kcat", "C"),
+    Client("platformatic", "@platformatic/kafka", "Node", short=True),
 )
 
 

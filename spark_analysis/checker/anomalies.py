@@ -19,6 +19,10 @@ class Kind:
 
 KINDS = (
     Kind("lost-write", "lost-write", "acknowledged, and in no replica's log after healing"),
+    Kind("lost-without-election", "lost-write", "the same with acks=min.insync.replicas, and no election explains it"),
+    Kind("lost-by-minimal-isr", "lost-write", "the same, and each replica then in sync must have had the record"),
+    Kind("lost-to-election", "", "the same, by an election that explains it: allowed at level 1 of rackspan.version"),
+    Kind("lost-below-watermark", "lost-write", "below a high watermark that was observed, and replaced or gone"),
     Kind("duplicate", "duplicate", "in the log more than once although its producer is idempotent"),
     Kind("aborted-write", "g1a", "refused with a non-retriable outcome in its only attempt, and yet in the log"),
     Kind("inconsistent-offsets", "inconsistent-offsets", "acknowledged for another offset or partition than it is at"),
@@ -43,20 +47,23 @@ NAMES = tuple(kind.name for kind in KINDS)
 
 def anomaly(
     frame: DataFrame,
-    name: str,
+    name: str | Column,
     *detail: Column | str,
     producer: str | None = "producer",
     allowed: Column | None = None,
 ) -> DataFrame:
-    """Rows of a frame as anomalies of one kind; `detail` is joined into one text. Missing columns become null."""
-    assert name in NAMES, name
+    """Rows of a frame as anomalies; `detail` is joined into one text. Missing columns become null.
+
+    They are of one kind, or each of the kind that a column has.
+    """
+    assert isinstance(name, Column) or name in NAMES, name
 
     def column(of: str) -> Column:
         return F.col(of) if of in frame.columns else F.lit(None)
 
     text = F.concat(*(F.lit(part) if isinstance(part, str) else part.cast("string") for part in detail))
     return frame.select(
-        F.lit(name).alias("anomaly"),
+        (F.lit(name) if isinstance(name, str) else name).alias("anomaly"),
         column("topic").cast("string").alias("topic"),
         column("partition").cast("int").alias("partition"),
         column("offset").cast("long").alias("offset"),

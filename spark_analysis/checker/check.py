@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_analysis.checker import logs, reads, timeline, writes
+from spark_analysis.checker import elections, logs, reads, timeline, writes
 from spark_analysis.checker.anomalies import NAMES
 from spark_analysis.checker.history import PLACE, RECORD, History, faults
 from spark_analysis.session import SMALL_BYTES
@@ -38,6 +38,7 @@ _RULES = (
     reads.skipped,
     reads.vanished,
     reads.watermarks,
+    reads.below_watermark,
 )
 
 
@@ -58,6 +59,14 @@ class CheckResult:
     anomalies: list[dict[str, Any]]
 
     @property
+    def lost_to_elections(self) -> str:
+        """The sentence on records acknowledged with acks=min.insync.replicas; empty where there were none."""
+        if not self.totals["acknowledged_by_quorum"]:
+            return ""
+        lost = f"{self.allowed.get('lost-to-election', 0)} of {self.totals['acknowledged_by_quorum']} records"
+        return f"{lost} acknowledged with acks=min.insync.replicas were lost to elections, which level 1 allows"
+
+    @property
     def state(self) -> str:
         """ok, anomalies or unknown."""
         return ANOMALIES if self.counts else UNKNOWN if self.unread else OK
@@ -75,6 +84,8 @@ def frames(history: History, min_racks: int | None = None) -> Iterator[DataFrame
     for rule in _RULES:
         yield rule(history)
     yield timeline.under_racks(history, min_racks)
+    if history.quorum_producers:
+        yield elections.lost(history)
 
 
 def check(history: History, min_racks: int | None = None) -> CheckResult:
@@ -110,8 +121,8 @@ def cached(history: History) -> History:
     if small:
         names = ("acks", "replicas", "partitions", "polls", "watermarks")
         history = history.changed(**{name: getattr(history, name).coalesce(1).cache() for name in names})
-    for table in (history.spots, history.places, history.fates, history.scattered, history.steps, history.turns):
-        table.cache()
+    for name in ("spots", "places", "fates", "scattered", "steps", "turns", "begins"):
+        getattr(history, name).cache()
     return history
 
 
@@ -119,11 +130,13 @@ def totals(history: History) -> dict[str, int]:
     """Numbers of records and logs checked, and the longest time without an acknowledgement, in ms."""
     ok = F.col("result") == "OK"
     refused = F.col("result").isin(*writes.REFUSED)
+    quorum = F.col("producer").isin(*history.quorum_producers) if history.quorum_producers else F.lit(False)
     row = history.acks.agg(
         F.count("*").alias("sent"),
         F.count_if(ok).alias("acknowledged"),
         F.count_if(refused).alias("refused"),
         F.count_if(~ok & ~refused).alias("unknown"),
+        F.count_if(ok & quorum).alias("acknowledged_by_quorum"),
     ).first()
     assert row is not None
     # Sorting all acknowledgements is not needed: a silence lies within a slot of time or between two of them.

@@ -21,6 +21,7 @@ PRODUCERS = StructType(
         StructField("waits", BooleanType()),
         StructField("once", BooleanType()),
         StructField("final", BooleanType()),
+        StructField("quorum", BooleanType()),
     ]
 )
 EXPECTED = StructType(
@@ -33,7 +34,8 @@ EXPECTED = StructType(
 )
 RECORD = ["producer", "seq"]
 PLACE = ["topic", "partition"]
-_WAITING = ("all", "-1", "min.insync.replicas", "-2")
+_QUORUM = ("min.insync.replicas", "-2")
+_WAITING = ("all", "-1", *_QUORUM)
 LATER = ("replicas", "partitions", "polls", "watermarks")  # tables that older run folders lack
 
 
@@ -42,8 +44,9 @@ class History:
     """One run.
 
     `producers`: `waits` if its acks wait for other replicas, `once` if a record may be in the log once only
-    (idempotence, or a single attempt), `final` if it does not retry. `expected`: every replica that was read, with its
-    end. Most rules use the tables derived below, each made in one pass.
+    (idempotence, or a single attempt), `final` if it does not retry, `quorum` if its acks are min.insync.replicas.
+    `expected`: every replica that was read, with its end. Most rules use the tables derived below, each made in one
+    pass.
     """
 
     path: Path
@@ -61,6 +64,11 @@ class History:
     def id(self) -> str:
         """The run id."""
         return str(self.manifest["run_id"])
+
+    @property
+    def quorum_producers(self) -> list[str]:
+        """Names of the producers with acks=min.insync.replicas."""
+        return [name for name, *_, quorum in producers(self.events) if quorum]
 
     @property
     def spark(self) -> SparkSession:
@@ -86,6 +94,12 @@ class History:
         )
 
     @cached_property
+    def begins(self) -> DataFrame:
+        """Where each leader epoch begins in the final log, and the offset behind its last record."""
+        ends = (F.min("offset").alias("begin"), (F.max("offset") + 1).alias("end"))
+        return self.spots.groupBy(*PLACE, "leader_epoch").agg(*ends)
+
+    @cached_property
     def places(self) -> DataFrame:
         """Places of each record in the logs: one row per record and place. Records of other clients have seq -1."""
         return self.spots.where("control = 0").select(*PLACE, "offset", *RECORD, "due_ns").distinct()
@@ -99,6 +113,7 @@ class History:
                 "waits": F.coalesce("waits", F.lit(True)),
                 "once": F.coalesce("once", F.lit(True)),
                 "final": F.coalesce("final", F.lit(False)),
+                "quorum": F.coalesce("quorum", F.lit(False)),
             }
         )
 
@@ -173,7 +188,6 @@ def read_history(spark: SparkSession, path: Path) -> History:
     """Reads one run folder. Raises AnalysisError that names the folder."""
     run = read_run(spark, path)
     tables = {name: read_table(spark, path, name) for name in LATER}
-    producers = [_producer(e["data"]) for e in run.events if (e["kind"], e["name"]) == ("note", "producer")]
     notes = [e["data"] for e in run.events if (e["kind"], e["name"]) == ("note", "replica")]
     expected = [(d["topic"], d["partition"], d["node"], d["end_offset"]) for d in notes]
     return History(
@@ -182,14 +196,20 @@ def read_history(spark: SparkSession, path: Path) -> History:
         run.events,
         run.acks.drop("run"),
         **tables,
-        producers=spark.createDataFrame(producers, PRODUCERS),
+        producers=spark.createDataFrame(producers(run.events), PRODUCERS),
         expected=spark.createDataFrame(expected, EXPECTED),
     )
 
 
-def _producer(data: dict[str, Any]) -> tuple[str, bool, bool, bool]:
-    waits, final = str(data.get("acks", "all")) in _WAITING, data.get("retries") == 0
-    return data["producer"], waits, final or bool(data.get("idempotence", True)), final
+def producers(events: list[dict[str, Any]]) -> list[tuple[str, bool, bool, bool, bool]]:
+    """The columns of `History.producers`, from the producers' notes."""
+    return [_producer(e["data"]) for e in events if (e["kind"], e["name"]) == ("note", "producer")]
+
+
+def _producer(data: dict[str, Any]) -> tuple[str, bool, bool, bool, bool]:
+    acks, final = str(data.get("acks", "all")), data.get("retries") == 0
+    once = final or bool(data.get("idempotence", True))
+    return data["producer"], acks in _WAITING, once, final, acks in _QUORUM
 
 
 def faults(events: list[dict[str, Any]]) -> list[dict[str, Any]]:

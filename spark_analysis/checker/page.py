@@ -22,7 +22,9 @@ def text(verdict: CheckResult) -> str:
     lines += [
         f"  {name}: {number}, allowed by the producer's settings or by Apache Kafka"
         for name, number in verdict.allowed.items()
+        if name != "lost-to-election"
     ]
+    lines += [f"  {verdict.lost_to_elections}"] if verdict.lost_to_elections else []
     lines += [f"  not checked: {what}" for what in verdict.unread]
     for found in _first(verdict.anomalies, 1):
         lines.append(f"  {found['anomaly']} {place(found)}: {found['detail']}")

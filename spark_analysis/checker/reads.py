@@ -45,7 +45,7 @@ def watermarks(history: History) -> DataFrame:
     back = observed.where(
         (F.col("high_watermark") < F.col("best.high_watermark")) & (F.col("leader_epoch") >= F.col("best.leader_epoch"))
     )
-    begins = history.spots.groupBy(*PLACE, F.col("leader_epoch").alias("of")).agg(F.min("offset").alias("begin"))
+    begins = history.begins.withColumnRenamed("leader_epoch", "of").drop("end")
     begin = F.min(F.when(F.col("of") >= F.col("leader_epoch"), F.col("begin")))
     columns = ["observer", "number", *PLACE, "high_watermark", "leader_epoch", "best"]
     back = back.join(begins, PLACE, "left").groupBy(*columns).agg(begin.alias("begin"))
@@ -60,3 +60,18 @@ def watermarks(history: History) -> DataFrame:
         F.col("leader_epoch"),
     )
     return anomaly(back, "watermark-went-back", *detail, producer=None, allowed=allowed)
+
+
+def below_watermark(history: History) -> DataFrame:
+    """Offsets below a high watermark that the log has from a later leader than the one that reported it, or lacks.
+
+    What is below a high watermark is committed: every later leader has it. An answer without an epoch says nothing.
+    """
+    observed = history.watermarks.where("leader_epoch >= 0").groupBy(*PLACE, F.col("leader_epoch").alias("of"))
+    best = observed.agg(F.max("high_watermark").alias("high_watermark"))
+    later = F.when(F.col("leader_epoch") > F.col("of"), F.col("begin"))
+    log = best.join(history.begins, PLACE, "left").groupBy(*PLACE, "of", "high_watermark")
+    gone = log.agg(F.least(F.min(later), F.coalesce(F.max("end"), F.lit(0))).alias("offset"))
+    gone = gone.where(F.col("offset") < F.col("high_watermark"))
+    detail = ("the leader of epoch ", F.col("of"), " had reported a high watermark of ", F.col("high_watermark"))
+    return anomaly(gone, "lost-below-watermark", *detail, producer=None)

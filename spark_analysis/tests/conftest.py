@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +16,7 @@ from spark_analysis.tests.generated_bench import measured
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
+    subprocess.run([sys.executable, "-m", "spark_analysis.make_class_archive"], check=True)  # unless there is one
     made = session("local[2]")
     yield made
     made.stop()

@@ -26,7 +26,7 @@ REAL = Path(__file__).parent / "data" / "soak-cycle"
 
 @dataclass
 class Small:
-    """A history of one topic as rows; `producers` and `replicas_read` are the notes of the run."""
+    """A history of one topic as rows; `producers` and `read` are the notes of the run, `faults` its events."""
 
     acks: list[Row] = field(default_factory=list)
     replicas: list[Row] = field(default_factory=list)
@@ -35,6 +35,7 @@ class Small:
     watermarks: list[Row] = field(default_factory=list)
     producers: list[Row] = field(default_factory=list)
     read: list[Row] = field(default_factory=list)
+    faults: list[tuple[int, str, str, Row]] = field(default_factory=list)  # ns after the start, name, state, data
 
     def named(self, name: str) -> Small:
         """A copy of its own topic and producers."""
@@ -75,6 +76,8 @@ def folder(path: Path, parts: Iterable[Small]) -> Path:
     for part in parts:
         events += [generated.event(0, "note", "producer", **row) for row in part.producers]
         events += [generated.event(0, "note", "replica", **row) for row in part.read]
+        events += [generated.event(at, "fault", name, state, **data) for at, name, state, data in part.faults]
+    events.sort(key=lambda e: e["t_ns"])
     (path / "events.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events), encoding="utf-8")
     return path
 

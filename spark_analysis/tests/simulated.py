@@ -12,6 +12,7 @@ _NODES = {1: "a1", 2: "b1", 3: "c1"}
 _NOTES = (
     {"producer": "patient", "acks": "all", "idempotence": True, "retries": 2147483647},
     {"producer": "no-retry", "acks": "all", "idempotence": False, "retries": 0},
+    {"producer": "quorum", "acks": "min.insync.replicas", "idempotence": True, "retries": 2147483647},
     {"producer": "leader-only", "acks": "1", "idempotence": False, "retries": 2147483647},
 )
 
@@ -22,10 +23,11 @@ class _World:
         self.now = START
         self.history = Small(producers=[dict(note) for note in _NOTES])
         self.log: list[Row] = []
-        self.waiting: list[Row] = []  # of the patient producer, while writes are refused
+        self.waiting: list[Row] = []  # of the producers that retry, while writes are refused
         self.given_up: list[Row] = []  # sent on a connection that is closed and not yet read to its end
         self.seqs = {str(note["producer"]): 0 for note in _NOTES}
         self.isr, self.leader, self.epoch, self.ended = [1, 2, 3], 1, 0, 0  # ended: where the last epoch did
+        self.committed = 0  # every in-sync replica has what is below
         self.change()
 
     def change(self) -> None:
@@ -41,12 +43,15 @@ class _World:
         """In-sync replicas leave or come back, or another leads."""
         kind = self.rng.choice(("shrink", "starve", "restore", "lead"))
         if kind == "lead" and len(self.isr) > 1:
+            before, self.leader = self.leader, self.rng.choice(self.isr)
+            if self.leader != before:
+                del self.log[self.committed :]
             self.epoch, self.ended = self.epoch + 1, len(self.log)
-            self.leader = self.rng.choice(self.isr)
         elif kind in ("shrink", "starve"):
             self.isr = [self.leader, *(i for i in self.isr if i != self.leader)][: 2 if kind == "shrink" else 1]
         elif kind == "restore":
             self.isr = [1, 2, 3]
+        self.committed = len(self.log)
         self.change()
         if len(self.isr) > 1:
             for ack in self.waiting:
@@ -80,7 +85,7 @@ class _World:
                     self.append(ack)  # sent again after an error
             self.answer(ack, "OK")
         elif len(self.isr) < 2:
-            if producer == "patient":
+            if producer in ("patient", "quorum"):
                 self.waiting.append(ack)
             else:
                 self.answer(ack, "NOT_ENOUGH_RACKS")
@@ -110,6 +115,8 @@ class _World:
         at |= {"timestamp_ms": self.now // MS, "value_crc": crc, "batch_crc": crc}
         self.log.append(at | {name: ack[name] for name in ("producer", "seq", "due_ns")})
         ack["offset"] = at["offset"]
+        if ack["producer"] != "quorum" or len(self.isr) < 3:
+            self.committed = len(self.log)
 
     def answer(self, ack: Row, result: str) -> None:
         """Up to 0.3 s later: by then the in-sync replicas may be fewer."""
@@ -121,7 +128,7 @@ class _World:
         """A sample of the high watermark; sometimes of a leader that has not heard of its successor, or of one that is
         new and reports what it knew as a follower.
         """
-        stale = self.epoch > 0 and self.rng.random() < 0.2
+        stale, self.committed = self.epoch > 0 and self.rng.random() < 0.2, len(self.log)
         mark = {"observer": "o", "number": len(self.history.watermarks), "t_ns": self.now, "topic": "", "partition": 0}
         mark |= {"high_watermark": self.ended if stale else len(self.log)}
         fresh = all(m["leader_epoch"] < self.epoch for m in self.history.watermarks)

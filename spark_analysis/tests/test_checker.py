@@ -12,16 +12,20 @@ from pyspark.sql import SparkSession
 
 from spark_analysis.checker import timeline
 from spark_analysis.checker.anomalies import NAMES
-from spark_analysis.checker.check import unread
+from spark_analysis.checker.check import CheckResult, unread
 from spark_analysis.checker.cli import write_check
-from spark_analysis.checker.history import read_history
+from spark_analysis.checker.history import producers, read_history
+from spark_analysis.checker.page import page, text
 from spark_analysis.cli import main
 from spark_analysis.tests.copies import REAL, TABLES, evaluated, folder, real
 from spark_analysis.tests.corruptions import CORRUPTIONS
+from spark_analysis.tests.generated import event
+from spark_analysis.tests.quorum_histories import ALLOWED, ANOMALIES, stories
 from spark_analysis.tests.simulated import simulated
 
 SEEDS = (1,)
 CLEAN = 50
+_FATES = {"lost-write", "lost-without-election", "lost-by-minimal-isr"}
 
 
 def test_every_corruption_is_found_and_named(spark: SparkSession, tmp_path: Path) -> None:
@@ -42,7 +46,41 @@ def test_every_corruption_is_found_and_named(spark: SparkSession, tmp_path: Path
     }
     assert not missed
     assert len(CORRUPTIONS) >= 20
-    assert {kind for kinds, _ in CORRUPTIONS.values() for kind in kinds} == set(NAMES), "a kind that nothing shows"
+    shown = {kind for kinds, _ in CORRUPTIONS.values() for kind in kinds} | {kind for kind, _ in ANOMALIES.values()}
+    assert shown | {"lost-to-election"} == set(NAMES), "a kind that nothing shows"
+
+
+def test_a_loss_with_acks_min_insync_replicas_is_allowed_only_where_an_election_explains_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    found, allowed = evaluated(spark, folder(tmp_path / "run", stories().values()))
+    for name in ALLOWED:
+        assert found.get(name, {}) == {}, name
+        assert allowed.get(name) == {"lost-to-election": 1}, name
+    for name, (kind, _) in ANOMALIES.items():
+        assert found.get(name) == {kind: 1}, f"{name}: {found.get(name)}"
+        rest = {} if kind in _FATES else {"lost-to-election": 1}  # what is wrong there is not the loss itself
+        assert allowed.get(name, {}) == rest, f"{name}: {allowed.get(name)}"
+
+
+def test_what_elections_lost_is_printed_and_no_anomaly() -> None:
+    totals = {"acknowledged": 9, "refused": 0, "unknown": 0, "sent": 9, "acknowledged_by_quorum": 5}
+    totals |= {"longest_silence_ms": 0, "replica_records": 0, "replica_logs": 0, "polled": 0, "watermarks": 0}
+    result = CheckResult("run", 1, {}, {"lost-to-election": 2, "duplicate": 3}, totals, [], [])
+    sentence = "2 of 5 records acknowledged with acks=min.insync.replicas were lost to elections, which level 1 allows"
+    assert result.state == "ok"
+    assert text(result).splitlines()[2:] == [
+        "  duplicate: 3, allowed by the producer's settings or by Apache Kafka",
+        f"  {sentence}",
+    ]
+    assert sentence in page([result])
+    other = CheckResult("run", 1, {}, {}, totals | {"acknowledged_by_quorum": 0}, [], [])
+    assert "elections" not in text(other) and "were lost to" not in page([other])
+
+
+def test_a_producer_whose_acks_are_not_recorded_counts_as_acks_all() -> None:
+    notes = [event(0, "note", "producer", producer="old"), event(0, "note", "producer", producer="new", acks="-2")]
+    assert producers(notes) == [("old", True, True, False, False), ("new", True, True, False, True)]
 
 
 def test_clean_histories_raise_no_alarm(spark: SparkSession, tmp_path: Path) -> None:
@@ -53,6 +91,7 @@ def test_clean_histories_raise_no_alarm(spark: SparkSession, tmp_path: Path) -> 
     assert found == {}
     kinds = {kind for topic in allowed.values() for kind in topic}
     assert {"lost-write", "duplicate"} <= kinds, "what acks=1 may lose and repeat was not even observed"
+    assert "lost-to-election" in kinds, "no election lost what a quorum had acknowledged"
     assert "nonmonotonic-send" in kinds, "what a client gave up on came late in none of them"
     assert "watermark-went-back" in kinds, "no new leader reported what it knew as a follower"
 
@@ -91,8 +130,8 @@ def test_a_lost_record_is_reported_with_its_full_history(
         main(["check", str(folder(tmp_path / "run", [part])), "--out", str(tmp_path / "out"), "--master", "local[2]"])
         == 1
     )
-    text = capsys.readouterr().err
-    assert "lost-write" in text and "at the end on no replica" in text
+    printed = capsys.readouterr().err
+    assert "lost-write" in printed and "at the end on no replica" in printed
     written = json.loads((tmp_path / "out" / "check.json").read_text(encoding="utf-8"))["runs"][0]
     story = next(a for a in written["anomalies"] if a["anomaly"] == "lost-write" and a["offset"] == lost)["history"]
     lines = [line["what"] for line in story]

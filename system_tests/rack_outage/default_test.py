@@ -13,6 +13,8 @@ from harness.recording.segments import stored
 from system_tests.lib import expect
 from system_tests.lib.base import PATIENT, RackTest
 
+LEVEL = "rackspan.version"
+
 # Values that must be equal on both: replication, what is refused, what is written.
 COMPARED = (
     "kafka_server_ReplicaManager_UnderMinIsrPartitionCount",
@@ -26,49 +28,52 @@ COMPARED = (
 
 
 class DefaultAsStock(RackTest):
-    """The same workload with the same outages on both distributions, one after the other."""
+    """The same workload with the same outages on both distributions, one after the other: ours at level 0 of
+    rackspan.version, and at the level of a new cluster.
+    """
 
     def test_same_outcomes_and_counts(self) -> None:
         """One broker a rack; rack c goes, then rack b, then both come back."""
-        observed = {kind: self.workload(kind) for kind in ("rackspan", "stock")}
-        stock, ours = observed["stock"], observed["rackspan"]
-        assert list(stock) == list(ours)
-        different = {step: (stock[step], ours[step]) for step in stock if stock[step] != ours[step]}
-        assert not different, f"stock and rackspan differ in {different}"
+        stock = self.workload("stock", "stock", {})
+        for name, features in (("level-0", {LEVEL: 0}), ("new", {})):
+            ours = self.workload(name, "rackspan", features)
+            assert list(stock) == list(ours)
+            different = {step: (stock[step], ours[step]) for step in stock if stock[step] != ours[step]}
+            assert not different, f"stock and {name} differ in {different}"
         assert stock["one rack"]["acks=all"] == {(expect.FEW_REPLICAS, ""): 30}, stock["one rack"]
 
-    def workload(self, kind: str) -> dict[str, Any]:
-        """Observations after each step, in terms that must not depend on the distribution."""
+    def workload(self, name: str, kind: str, features: dict[str, int]) -> dict[str, Any]:
+        """Observations after each step, in terms that must not depend on the distribution; `name` is for producers."""
         observed: dict[str, Any] = {}
-        spec = self.spec("a:1,b:1,c:1", settings=PATIENT, distribution=kind)
-        with self.racks(spec, [expect.REPLICAS_REFUSED]) as kafka, self.run.phase(kind):
+        spec = self.spec("a:1,b:1,c:1", settings=PATIENT, distribution=kind, features=features)
+        with self.racks(spec, [expect.REPLICAS_REFUSED]) as kafka, self.run.phase(name):
             topics = self.topics(kafka)
             topics.create("t", [[1, 2, 3]], min_insync_replicas=2)
 
-            def step(name: str, racks: int, **sent: Acks) -> None:
+            def step(label: str, racks: int, **sent: Acks) -> None:
                 samples = kafka.samples()
                 self.no_rack_alarm(kind, samples, racks)
-                observed[name] = look(kafka, topics, samples) | {
+                observed[label] = look(kafka, topics, samples) | {
                     key.replace("_", "="): a.counts for key, a in sent.items()
                 }
 
-            step("start", 3, acks_all=self.produce(kafka, f"{kind}-1", "t", 100, retries=0))
+            step("start", 3, acks_all=self.produce(kafka, f"{name}-1", "t", 100, retries=0))
             with nodes_down(kafka.kafka, "c1", how="stop", events=self.run):
                 kafka.wait_in_sync("t", {1, 2})
-                step("two racks", 2, acks_all=self.produce(kafka, f"{kind}-2", "t", 30, retries=0))
+                step("two racks", 2, acks_all=self.produce(kafka, f"{name}-2", "t", 30, retries=0))
                 with nodes_down(kafka.kafka, "b1", how="stop", events=self.run):
                     kafka.wait_in_sync("t", {1})
-                    refused = self.produce(kafka, f"{kind}-3", "t", 30, retries=0)
+                    refused = self.produce(kafka, f"{name}-3", "t", 30, retries=0)
                     single = self.stock_python(
-                        kafka, "confluent-kafka", f"{kind}-4", "t", records=10, acks="1"
+                        kafka, "confluent-kafka", f"{name}-4", "t", records=10, acks="1"
                     ).finish()
                     step("one rack", 1, acks_all=refused, acks_1=single)
             heal(kafka.kafka, "brokers")
             kafka.wait_in_sync("t")
-            again = self.stock_python(kafka, "kafka-python", f"{kind}-5", "t", records=20).finish()
+            again = self.stock_python(kafka, "kafka-python", f"{name}-5", "t", records=20).finish()
             step("back", 3, acks_all=again)
             read = self.read(kafka, "t")
-            observed["read"] = sorted((r["offset"], r["producer"].removeprefix(kind), r["seq"]) for r in read)
+            observed["read"] = sorted((r["offset"], r["producer"].removeprefix(name), r["seq"]) for r in read)
         return observed
 
     def no_rack_alarm(self, kind: str, samples: list[Sample], racks: int) -> None:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from harness.admin.reassignment import reassign
+from harness.admin.reassignment import places, reassign, submit, wait_reassigned
 from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.ducktape_support.load_service import LoadService
+from harness.faults.rack import rack_down
 from harness.recording.log_errors import Allowed
 from system_tests.lib import expect
 from system_tests.lib.base import PATIENT, RackTest
 
 INCONSISTENT = "INCONSISTENT_REPLICA_CONFIGURATION"
 NEW_REPLICA = Allowed(
-    r"Expected partition moves-0 with topic id \S+ to exist, but it was missing\. Creating\.\.\.",
+    r"Expected partition (?:moves|ends|cancelled)-0 with topic id \S+ to exist, but it was missing\. Creating\.\.\.",
     "Kafka logs each replica that a reassignment adds as an error",
+)
+TARGETS = {"ends": [1, 2, 4], "cancelled": [3, 4]}
+REFUSED_CANCEL = (
+    "Unable to cancel the reassignment of cancelled-0: of the in-sync replicas [1, 2, 3] only [1, 2] would be left, "
+    "in 1 rack(s), but min.insync.replicas is 1 and min.insync.racks is 2."
 )
 
 
@@ -70,6 +77,30 @@ class MovedRacks(RackTest):
             expect.none_of(attempts.where(lambda r: r["result"] == INCONSISTENT), read)
             expect.none_of(late, read)
 
+    def test_a_move_in_an_outage_keeps_what_was_acknowledged_in_two_racks(self) -> None:
+        """It ends when the rack is back, and is not cancelled where it adds the only replica of a second rack."""
+        with self.racks(self.spec("a:2,b:1,c:1", settings=PATIENT), [expect.OVERTAKEN, NEW_REPLICA]) as kafka:
+            topics = self.topics(kafka)
+            topics.create("ends", [[1, 3, 4]], min_insync_racks=2)
+            topics.create("cancelled", [[1, 2, 4]], min_insync_racks=2)
+            kept = {}
+            with rack_down(kafka.kafka, "c", events=self.run):
+                kafka.wait_in_sync("ends", {1, 3})
+                kafka.wait_in_sync("cancelled", {1, 2})
+                for topic, replicas in TARGETS.items():
+                    submit(kafka.kafka, topic, {0: replicas})
+                    kafka.wait_in_sync(topic, {1, 2, 3})
+                    kept[topic] = self.produce(kafka, topic, topic, 20)
+                    expect.all_acknowledged(kept[topic], 20)
+                    assert 3 in places(kafka.kafka, topic)[0], "broker 3 is the only one in sync in another rack"
+                refused = cancelled(kafka, "cancelled", TARGETS["cancelled"])
+                assert REFUSED_CANCEL in refused, refused
+            for topic, replicas in TARGETS.items():
+                wait_reassigned(kafka.kafka, topic, {0: replicas})
+                read = self.read(kafka, topic)
+                expect.once_each([kept[topic]], read)
+                assert len(read) == 20, f"{len(read)} in the log of {topic}"
+
     def started(self, kafka: KafkaRacks, name: str, topic: str, **settings: Any) -> LoadService:
         """A producer that is served."""
         producer = self.producer(kafka, name, topic, rate=50, **settings)
@@ -85,3 +116,13 @@ def label(kafka: KafkaRacks, name: str, rack: str) -> None:
     changed = [f"broker.rack={rack}" if line.startswith("broker.rack=") else line for line in lines]
     node.host.write(node.properties_file, "\n".join(changed) + "\n")
     kafka.kafka.start(name)
+
+
+def cancelled(kafka: KafkaRacks, topic: str, replicas: list[int]) -> str:
+    """Cancel the reassignment of partition 0 with the tool; return its output."""
+    node = kafka.node("a1")
+    file = f"{node.properties_file}.reassignment.json"
+    moves = {"version": 1, "partitions": [{"topic": topic, "partition": 0, "replicas": replicas}]}
+    node.host.write(file, json.dumps(moves))
+    done = kafka.try_tool("kafka-reassign-partitions.sh", "--cancel", "--reassignment-json-file", file)
+    return done.out + done.err

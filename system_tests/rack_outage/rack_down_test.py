@@ -40,6 +40,8 @@ class RackDown(RackTest):
                 refused = self.produce(kafka, "refused", "ab", 20, retries=0)
                 expect.all_ended_with(refused, 20, expect.REFUSED)
                 assert kafka.errors() == {expect.REFUSED: 20}, kafka.errors()
+                reported = "writes to 2 topics are refused: too few racks in sync: ab, abc"
+                assert reported in kafka.kafka.status().reasons, kafka.kafka.status().reasons
                 # One batch: what queues up behind a refused batch of an idempotent producer is never tried itself.
                 batch = {"spread": "0", "rate": 5000, "linger_ms": 1500, "properties": {"batch.size": "16384"}}
                 given_up = self.produce(kafka, "given-up", "ab", 20, delivery_timeout_ms=6000, **batch)

@@ -65,7 +65,7 @@ def test_a_program_reports_of_every_record_once_with_the_columns_of_the_run_fold
 
 
 def test_the_registry_has_one_of_each_kind_and_only_one_that_is_ours() -> None:
-    assert {c.language for c in CLIENTS} == {"Java", "Python", "Node", "Go"}
+    assert {c.language for c in CLIENTS} == {"Java", "Python", "Node", "Go", "C"}
     assert [c.key for c in CLIENTS if c.ours] == ["rackspan"]
     assert named("aiokafka").skip_reason == ""
 
@@ -78,8 +78,8 @@ def test_a_client_without_its_tools_is_named(tmp_path: Path, monkeypatch: pytest
     progress = Progress()
     monkeypatch.setattr(progress, "note", notes.append)
     prepare.prepare(progress)
-    assert notes == ["no npm on this machine: install it, or that client is not run"]
-    assert made == ["--continue", "oldJavaClient", "goClient"]
+    assert notes == ["no npm on this machine: install it, or its clients are not run"]
+    assert made == ["--continue", "oldJavaClient", "sparkConnector", "goClient"]
     monkeypatch.setattr(registry, "NODE_PROGRAM", project_root() / "build" / "none" / "client.js")
     assert named("kafkajs").skip_reason == "build/none/client.js was not built"
     r = ClientResult("c", "Client", skip_reason=named("kafkajs").skip_reason)
@@ -109,6 +109,18 @@ def test_an_outage_that_ends_badly(observed: Reported, read: list[Row], violatio
     outcomes.outage_that_ends(r, observed, read)
     assert f"outage that ends: {violation}" in r.violations
     assert r.cells == {"outage that ends": "**fails**"}
+
+
+def test_retries_of_the_library_end_before_the_rack_is_back() -> None:
+    r = result(idempotent=False)
+    late = row(1, "GaveUp", due_ns=10, seconds=1)
+    outcomes.own_retries(r, reported(row(0), late), [row(0)], 5, late["done_ns"] + 1)
+    assert r.violations == [] and r.cells == {outcomes.OWN_RETRIES: "gives records up: `GaveUp`"}
+    outcomes.own_retries(r, reported(row(0), late), [], 5, late["done_ns"])
+    assert r.violations == [
+        "with its own retries: it gave no record up before the rack was back",
+        "with its own retries: 1 acknowledged records are lost, first [0]",
+    ]
 
 
 def test_a_client_that_is_not_idempotent_may_write_twice() -> None:
@@ -193,9 +205,10 @@ def test_a_document_that_says_something_else_is_noticed(tmp_path: Path) -> None:
         table.fill("text", table.MATRIX, rendered)
 
 
-def test_the_page_has_a_line_for_every_client_in_both_tables() -> None:
+def test_the_page_has_a_line_for_every_client_in_each_table() -> None:
     text = (project_root() / "docs" / "reference" / "clients.md").read_text()
     for kind in table.COLUMNS:
         inside = text.split(f"<!-- {kind} -->")[1].split(f"<!-- end of {kind} -->")[0]
-        assert [c.title for c in CLIENTS if f"| {c.title} |" not in inside] == []
+        wanted = [c for c in CLIENTS if c.short or kind != table.DEFAULTS]
+        assert [c.title for c in wanted if f"| {c.title} |" not in inside] == []
         assert "**fails**" not in inside and "not run" not in inside

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -42,6 +43,12 @@ class ClientGroup:
         self._test = test
         self._kafka = kafka
 
+    def short(self) -> ClientGroup:
+        """Those of them that give up within seconds by default; with the same results."""
+        group = copy.copy(self)
+        group.clients = [c for c in self.clients if c.short]
+        return group
+
     def topics(self, scene: str) -> dict[str, str]:
         """The topic of each client in a scene."""
         return {c.key: f"{scene}-{c.key}" for c in self.clients}
@@ -53,14 +60,24 @@ class ClientGroup:
             topics.create(topic, assignment, **settings)
 
     def produce(
-        self, scene: str, partitions: int, limit_s: float, rate: float, records: int = 0, *, remedied: bool = False
+        self,
+        scene: str,
+        partitions: int,
+        limit_s: float,
+        rate: float,
+        records: int = 0,
+        *,
+        remedied: bool = False,
+        own_retries: bool = False,
     ) -> Producers:
         """A producer for each client, started; `limit_s` is how long the client may try for one record. `remedied` are
-        those that have a defect where they give records up.
+        those that have a defect where they give records up. With `own_retries` they have no limit but the library's.
         """
         made: dict[str, LoadService | ClientProducer] = {}
         for client, topic in zip(self.clients, self.topics(scene).values(), strict=True):
-            options = client.remedy_options if remedied else {}
+            options = dict(client.remedy_options) if remedied else {}
+            if own_retries:
+                options["retries"] = "library"
             made[client.key] = self._producer(
                 client, topic, partitions, limit_s, rate, records or int(rate * LASTING_S), options
             )

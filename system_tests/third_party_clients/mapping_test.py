@@ -17,7 +17,9 @@ from system_tests.third_party_clients.unmapped import unmapped
 
 SCENE = "unmapped"
 OURS = "rackspan"
-LIMIT_S, RATE = 120.0, 10.0
+# @platformatic/kafka stumbles over a code that is not in its list, and retries after any error that is not its own.
+RETRYING = (OURS, "platformatic")
+LIMIT_S, RATE = 120.0, 4.0
 LEAST = 3  # clients that must be observed to fail
 GAVE_UP = Allowed(
     r"Error processing append operation on partition \S+:unmapped-.*\n\S*\.OutOfOrderSequenceException",
@@ -36,17 +38,23 @@ class WithoutMapping(RackTest):
             group = ClientGroup(self, kafka)
             group.create(SCENE, [[1, 2]], min_insync_replicas=1, min_insync_racks=2)
             producers = group.produce(SCENE, 1, LIMIT_S, RATE)
-            group.settle("every client to be served", producers, lambda _, a: len(a.ok) >= 10, 60)
+            group.settle("every client to be served", producers, lambda _, a: len(a.ok) >= 5, 60)
             with rack_down(kafka.kafka, "b", events=self.run):
                 for topic in group.topics(SCENE).values():
                     kafka.wait_in_sync(topic, {1}, 60)
                 begin_ns = time.time_ns()
 
                 def reported(key: str, so_far: Acks) -> bool:
-                    return key == OURS or any(r["result"] not in ("", "OK") for r in so_far.due(begin_ns).rows)
+                    return key in RETRYING or any(r["result"] not in ("", "OK") for r in so_far.due(begin_ns).rows)
 
                 group.settle("third-party clients to give a record up", producers, reported, 60)
-                wait_for("ours to be refused", lambda: group.refusals(SCENE)[OURS] > 1 or Pending("not yet"), 60)
+                retrying = [c.key for c in group.clients if c.key in RETRYING]
+
+                def refused() -> bool | Pending:
+                    counts = group.refusals(SCENE)
+                    return all(counts[key] > 1 for key in retrying) or Pending(f"refused: {counts}")
+
+                wait_for(f"{retrying} to be refused", refused, 60)
             for topic in group.topics(SCENE).values():
                 kafka.wait_in_sync(topic, seconds=60)
             ended = group.finish(SCENE, producers, LIMIT_S + outcomes.GRACE_S)

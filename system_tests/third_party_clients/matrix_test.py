@@ -16,11 +16,11 @@ from system_tests.third_party_clients import outcomes, table
 from system_tests.third_party_clients.client_group import ClientGroup, violations
 
 SPREAD = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]  # brokers 1 and 2 are in rack a, 3 is in b
-PASSING, STAYING, MISTAKEN = "passing", "staying", "mistaken"
+PASSING, STAYING, MISTAKEN, DEFAULTS = "passing", "staying", "mistaken", "defaults"
 LONG_S, SHORT_S = 120.0, 8.0  # how long a client may try for a record
 MISTAKEN_S = 30.0  # the same where it must not try: longer than a machine stalls
 OUTAGE_S = 12.0  # at least, from when writes are refused
-RATE = 10.0
+RATE = 4.0  # each record is tried about once a second, by some clients at a price
 
 GROUP = Allowed(
     r"\[GroupCoordinator id=\d+\] Failed to load metadata from __consumer_offsets-\d+ ",
@@ -32,25 +32,31 @@ class ClientMatrix(RackTest):
     """Fails if a client hangs, crashes, loses what was acknowledged, or takes a refusal for final that is not."""
 
     def test_all_clients(self) -> None:
-        """Runs all scenes, writes the results to matrix.json, and compares it with docs/reference/clients.md."""
+        """Runs all scenes, writes the results to matrix.json and defaults.json, and compares them with the page."""
         with self.racks(self.spec("a:2,b:1", settings=acks.CALM), [expect.REPLICAS_REFUSED, GROUP]) as kafka:
             group = ClientGroup(self, kafka)
             self.scenes(kafka, group)
         results = group.evaluated()
         table.write(self.folder / table.MATRIX, results)
+        table.write(self.folder / table.DEFAULTS, [r for r in results if named(r.key).short])
         assert not any(r.violations for r in results), violations(results)
-        table.check(self.folder / table.MATRIX, project_root() / "docs" / "reference" / "clients.md")
+        page = project_root() / "docs" / "reference" / "clients.md"
+        table.check(self.folder / table.DEFAULTS, page)
+        table.check(self.folder / table.MATRIX, page)
 
     def scenes(self, kafka: KafkaRacks, group: ClientGroup) -> None:
         """The mistaken topic first, both outages at once, then the readers."""
         group.create(PASSING, SPREAD, min_insync_replicas=2, min_insync_racks=2)
         group.create(STAYING, SPREAD[:1], min_insync_replicas=2, min_insync_racks=2)
         group.create(MISTAKEN, [[1, 2]], min_insync_replicas=3)
+        short = group.short()
+        short.create(DEFAULTS, SPREAD[:1], min_insync_replicas=2, min_insync_racks=2)
         mistaken = group.produce(MISTAKEN, 1, MISTAKEN_S, rate=5, records=5)
+        defaults = short.produce(DEFAULTS, 1, SHORT_S, RATE, own_retries=True)
         passing = group.produce(PASSING, 3, LONG_S, RATE)
         staying = group.produce(STAYING, 1, SHORT_S, RATE, remedied=True)
-        for producers in (passing, staying):
-            group.settle("every client to be served", producers, lambda _, a: len(a.ok) >= 20, 60)
+        for producers in (passing, staying, defaults):
+            group.settle("every client to be served", producers, lambda _, a: len(a.ok) >= 10, 60)
         for key, reported in group.finish(MISTAKEN, mistaken, MISTAKEN_S + outcomes.GRACE_S, stop=False).items():
             outcomes.mistaken_topic(group.results[key], reported, MISTAKEN_S)
 
@@ -63,12 +69,22 @@ class ClientMatrix(RackTest):
                 lambda _, a: any(map(given_up, a.due(begin_ns).rows)),
                 outcomes.GRACE_S,
             )
+            short.settle(
+                "those with short limits to give a record up",
+                defaults,
+                lambda _, a: any(map(given_up, a.due(begin_ns).rows)),
+                outcomes.GRACE_S,
+            )
             stayed = group.finish(STAYING, staying, SHORT_S + outcomes.GRACE_S)
             pause(max(0.0, OUTAGE_S - (time.time_ns() - begin_ns) / 1e9))
+            end_ns = time.time_ns()
         wait_left(kafka, {1, 2, 3})
         back_ns = time.time_ns()
-        group.settle("every client to be served again", passing, lambda _, a: len(a.due(back_ns).ok) >= 20, LONG_S)
+        group.settle("every client to be served again", passing, lambda _, a: len(a.due(back_ns).ok) >= 10, LONG_S)
         passed = group.finish(PASSING, passing, LONG_S + outcomes.GRACE_S)
+        for key, reported in short.finish(DEFAULTS, defaults, SHORT_S + outcomes.GRACE_S).items():
+            kept = self.read(kafka, short.topics(DEFAULTS)[key])
+            outcomes.own_retries(group.results[key], reported, kept, begin_ns, end_ns)
         self.evaluate(kafka, group, passed, stayed, begin_ns)
 
     def evaluate(
@@ -103,7 +119,7 @@ def wait_left(kafka: KafkaRacks, replicas: set[int]) -> None:
         late = [
             f"{p.topic}-{p.partition} led by {p.leader}, ISR {p.isr}"
             for p in kafka.kafka.view().partitions
-            if p.topic.startswith((PASSING, STAYING)) and (set(p.isr) != replicas or p.leader < 0)
+            if p.topic.startswith((PASSING, STAYING, DEFAULTS)) and (set(p.isr) != replicas or p.leader < 0)
         ]
         return Pending(f"{len(late)} partitions, first {late[0]}") if late else True
 

@@ -12,6 +12,7 @@ from harness.ducktape_support.steered_service import Row
 
 # Beyond its own limit a client gets this long, in seconds: machines may stall.
 GRACE_S = 60.0
+OWN_RETRIES = "with its own retries"
 
 
 @dataclass
@@ -119,6 +120,21 @@ def outage_that_stays(
         seconds=round(seconds, 1),
         refusals=reported.refused,
     )
+
+
+def own_retries(result: ClientResult, reported: Reported, read: Iterable[Row], begin_ns: int, back_ns: int) -> None:
+    """With the library's own number of retries records are given up between `begin_ns` and `back_ns` (epoch)."""
+    lost, _ = _compare(reported.acks, read)
+    wrong = reported.violations()
+    failed = [r for r in reported.acks.due(begin_ns).rows if r["result"] not in ("", "OK") and r["done_ns"] < back_ns]
+    if not failed:
+        wrong.append("it gave no record up before the rack was back")
+    if lost:
+        wrong.append(f"{len(lost)} acknowledged records are lost, first {lost[:5]}")
+    seconds = min(((r["done_ns"] - r["sent_ns"]) / 1e9 for r in failed), default=0.0)
+    names = Counter(map(error, failed)).most_common(1)
+    words = f"gives records up: `{names[0][0]}`" if names else ""
+    result.note(OWN_RETRIES, words, wrong, given_up=len(failed), seconds=round(seconds, 1))
 
 
 def mistaken_topic(result: ClientResult, reported: Reported, limit_s: float) -> None:

@@ -2,7 +2,7 @@
 
     python -m system_tests.third_party_clients.table RESULTS docs/reference/clients.md
 
-takes the newest matrix.json and mapping.json below a results folder. Exit code 2 if there are none.
+takes the newest matrix.json, defaults.json and mapping.json below a results folder. Exit code 2 if there are none.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from typing import Any
 from harness.common import markdown
 from harness.common.atomic_files import write_aside
 from harness.common.errors import Exit, RackspanError, usage_error
-from system_tests.third_party_clients.outcomes import ClientResult
+from system_tests.third_party_clients.outcomes import OWN_RETRIES, ClientResult
 
-MATRIX, MAPPING = "matrix.json", "mapping.json"
+MATRIX, DEFAULTS, MAPPING = "matrix.json", "defaults.json", "mapping.json"
 COLUMNS = {
     MATRIX: ("outage that ends", "outage that stays", "topic that requires too much", "metadata", "reads"),
+    DEFAULTS: (OWN_RETRIES,),
     MAPPING: ("without the mapping",),
 }
 ONE_RUN = "one run"
@@ -92,7 +93,7 @@ def main() -> int:
         if not any(found.values()):
             raise usage_error(
                 "there is nothing to make tables of",
-                observed=f"no {MATRIX} or {MAPPING} below {options.results}",
+                observed=f"no {', '.join(COLUMNS)} below {options.results}",
                 do="run `./rackspan test system_tests/third_party_clients` first",
             )
         for kind, file in found.items():

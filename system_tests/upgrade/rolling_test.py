@@ -5,6 +5,7 @@ from __future__ import annotations
 from harness.admin.topics import MIN_RACKS, Topics
 from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.ducktape_support.load_service import Acks
+from harness.faults.power import power_cut
 from harness.recording.log_errors import Allowed
 from system_tests.lib import acks, expect, networks
 from system_tests.lib.base import PATIENT, RackTest
@@ -30,7 +31,9 @@ class RollingUpgrade(RackTest):
     """Three brokers and a controller; clients are stock ones, but for the one that uses what is new."""
 
     def test_there_and_back(self) -> None:
-        """No record is lost or there twice, and a step out of order is refused with words that help."""
+        """No record is lost or there twice, whichever broker loses its power in between; a step out of order is refused
+        with words that help.
+        """
         apart = "netns" if networks.can_be_had() else "local"
         spec = self.spec("a:1,b:1,c:1", distribution="stock", settings=PATIENT, backend=apart)
         with self.racks(spec, RESTARTS, shared=False) as kafka:
@@ -46,11 +49,16 @@ class RollingUpgrade(RackTest):
                 if name == NODES[-1]:
                     refused_before_its_time(topics)
                 roll(kafka, name, "rackspan")
+                if name == "b1":
+                    self.cut_power(kafka, name)
             self.raise_the_level(kafka, topics)
             used = self.use(kafka, topics)
+            self.cut_power(kafka, "c1")
             self.go_back_too_early(kafka)
             for name in NODES:
                 roll(kafka, name, "stock")
+                if name == "b1":
+                    self.cut_power(kafka, "a1")
             job.wait_totals("the job to have kept up", lambda t: t["copied"] >= producer.last["acked"] // 2)
             sent = producer.end()
             expect.all_acknowledged(sent, len(sent))
@@ -64,6 +72,13 @@ class RollingUpgrade(RackTest):
             strict = self.read(kafka, "strict")
             expect.once_each([used], strict)
             assert len(strict) == len(used), f"{len(strict)} in the log, {len(used)} acknowledged"
+
+    def cut_power(self, kafka: KafkaRacks, name: str) -> None:
+        """Takes from a broker what it has not flushed, and waits until every replica is in sync again."""
+        with power_cut(kafka.kafka, [name], events=self.run):
+            others = {n.node.id for n in kafka.kafka.select("brokers") if n.name != name}
+            kafka.wait_in_sync("orders", others)
+        kafka.kafka.wait_in_sync()
 
     def raise_the_level(self, kafka: KafkaRacks, topics: Topics) -> None:
         """All nodes are ours, and still as stock: a topic that level 1 would refuse is served, and is in its way."""

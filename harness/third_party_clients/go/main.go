@@ -1,12 +1,10 @@
-// Command client is franz-go as a program with the contract of ../README.md.
+// Command client is a Go library as a program with the contract of ../README.md; --client names the library.
 package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -15,17 +13,32 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 const (
-	module = "github.com/twmb/franz-go"
-	magic  = 0x52534c31
-	head   = 21 // magic, due time, sequence, length of the name
+	magic = 0x52534c31
+	head  = 21 // magic, due time, sequence, length of the name
 )
+
+// library is what a client library has to do for this program.
+type library struct {
+	module  string // its path, by which its version is found
+	connect func(o options) (producer, error)
+	read    func(o options) error
+}
+
+// producer sends records. send calls answered once, from any goroutine; flush returns when all are answered.
+type producer interface {
+	idempotent() bool
+	send(partition int32, value []byte, answered func(offset int64, failure string))
+	flush() error
+	close()
+}
+
+var libraries = map[string]library{
+	"franz-go": {"github.com/twmb/franz-go", connectFranz, readFranz},
+	"sarama":   {"github.com/IBM/sarama", connectSarama, readSarama},
+}
 
 type line map[string]any
 
@@ -44,11 +57,11 @@ func report(event string, fields line) {
 }
 
 func fail(err error) {
-	fmt.Fprintln(os.Stderr, "franz-go client failed:", err)
+	fmt.Fprintln(os.Stderr, "Go client failed:", err)
 	os.Exit(1)
 }
 
-func version() string {
+func version(module string) string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {
 			if m.Path == module {
@@ -80,30 +93,24 @@ func author(value []byte) (string, int64) {
 	return string(value[head : head+int(value[20])]), int64(binary.BigEndian.Uint64(value[12:]))
 }
 
-// named returns the name that a user of the library gets: the protocol's, or that of the library's own error.
-func named(err error) string {
-	var answer *kerr.Error
-	switch {
-	case errors.As(err, &answer):
-		return answer.Message
-	case errors.Is(err, kgo.ErrRecordTimeout):
-		return "ErrRecordTimeout"
-	case errors.Is(err, kgo.ErrRecordRetries):
-		return "ErrRecordRetries"
-	}
-	return err.Error()
+func reportRead(partition int32, offset int64, value []byte) {
+	producer, seq := author(value)
+	report("read", line{"partition": partition, "offset": offset, "producer": producer, "seq": seq})
 }
 
 type options struct {
-	bootstrap, topic, producer, partitions string
-	records                                int
-	rate, idleSeconds                      float64
-	deliveryMs                             int
+	client, bootstrap, topic, producer, partitions string
+	records                                        int
+	rate, idleSeconds                              float64
+	deliveryMs                                     int
+	libraryRetries                                 bool
 }
 
-func (o options) seeds() kgo.Opt { return kgo.SeedBrokers(strings.Split(o.bootstrap, ",")...) }
+func (o options) brokers() []string { return strings.Split(o.bootstrap, ",") }
 
-func produce(o options) error {
+func (o options) patience() time.Duration { return time.Duration(o.idleSeconds * float64(time.Second)) }
+
+func produce(lib library, o options) error {
 	var partitions []int32
 	for _, text := range strings.Split(o.partitions, ",") {
 		p, err := strconv.Atoi(text)
@@ -112,18 +119,12 @@ func produce(o options) error {
 		}
 		partitions = append(partitions, int32(p))
 	}
-	client, err := kgo.NewClient(o.seeds(), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		// As the other clients: not every reader of the tests can decode the default, snappy.
-		kgo.ProducerBatchCompression(kgo.NoCompression()),
-		kgo.RecordDeliveryTimeout(time.Duration(o.deliveryMs)*time.Millisecond))
+	client, err := lib.connect(o)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	if err := client.Ping(context.Background()); err != nil {
-		return err
-	}
-	report("started", line{"producer": o.producer, "version": version(), "idempotence": true})
+	defer client.close()
+	report("started", line{"producer": o.producer, "version": version(lib.module), "idempotence": client.idempotent()})
 
 	stop := make(chan struct{})
 	go func() {
@@ -150,25 +151,21 @@ func produce(o options) error {
 		if closed(stop) {
 			break
 		}
-		at := time.Now()
-		record := &kgo.Record{
-			Topic: o.topic, Partition: partitions[sent%len(partitions)],
-			Value: payload(o.producer, seq, due.UnixNano()),
-		}
-		client.Produce(context.Background(), record, func(r *kgo.Record, err error) {
+		at, partition := time.Now(), partitions[sent%len(partitions)]
+		client.send(partition, payload(o.producer, seq, due.UnixNano()), func(offset int64, failure string) {
 			fields := line{
-				"producer": o.producer, "seq": seq, "topic": o.topic, "partition": r.Partition, "offset": r.Offset,
+				"producer": o.producer, "seq": seq, "topic": o.topic, "partition": partition, "offset": offset,
 				"due_ns": due.UnixNano(), "sent_ns": at.UnixNano(), "done_ns": time.Now().UnixNano(),
 				"due_mono_ns": due.Sub(begin).Nanoseconds(), "result": "OK", "cause": "",
 			}
-			if err != nil {
+			if failure != "" {
 				fields["offset"] = -1
-				fields["result"] = named(err)
+				fields["result"] = failure
 			}
 			report("record", fields)
 		})
 	}
-	if err := client.Flush(context.Background()); err != nil {
+	if err := client.flush(); err != nil {
 		return err
 	}
 	report("summary", line{"producer": o.producer, "records": sent})
@@ -184,58 +181,13 @@ func closed(stop chan struct{}) bool {
 	}
 }
 
-func read(o options) error {
-	client, err := kgo.NewClient(o.seeds(), kgo.ConsumeTopics(o.topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	request := kmsg.NewPtrMetadataRequest()
-	topic := kmsg.NewMetadataRequestTopic()
-	topic.Topic = kmsg.StringPtr(o.topic)
-	request.Topics = append(request.Topics, topic)
-	answer, err := request.RequestWith(context.Background(), client)
-	if err != nil {
-		return err
-	}
-	brokers, partitions := []int32{}, []line{}
-	for _, b := range answer.Brokers {
-		brokers = append(brokers, b.NodeID)
-	}
-	for _, p := range answer.Topics[0].Partitions {
-		partitions = append(partitions, line{"partition": p.Partition, "leader": p.Leader, "replicas": p.Replicas})
-	}
-	report("metadata", line{"brokers": brokers, "partitions": partitions})
-
-	records := 0
-	for records < o.records {
-		patience, cancel := context.WithTimeout(context.Background(), time.Duration(o.idleSeconds*float64(time.Second)))
-		fetches := client.PollFetches(patience)
-		over := patience.Err() != nil
-		cancel()
-		if err := fetches.Err(); err != nil && !over {
-			return err
-		}
-		if over && fetches.NumRecords() == 0 {
-			break
-		}
-		fetches.EachRecord(func(r *kgo.Record) {
-			producer, seq := author(r.Value)
-			report("read", line{"partition": r.Partition, "offset": r.Offset, "producer": producer, "seq": seq})
-			records++
-		})
-	}
-	report("summary", line{"records": records})
-	return nil
-}
-
 func main() {
 	if len(os.Args) < 2 || (os.Args[1] != "produce" && os.Args[1] != "read") {
-		fmt.Fprintln(os.Stderr, "usage: client produce|read --bootstrap B --topic T --records N ...; see README.md")
-		os.Exit(2)
+		usage()
 	}
 	var o options
 	flags := flag.NewFlagSet(os.Args[1], flag.ExitOnError)
+	flags.StringVar(&o.client, "client", "", "franz-go or sarama")
 	flags.StringVar(&o.bootstrap, "bootstrap", "", "brokers")
 	flags.StringVar(&o.topic, "topic", "", "topic")
 	flags.StringVar(&o.producer, "producer", "", "name in the records")
@@ -244,14 +196,25 @@ func main() {
 	flags.Float64Var(&o.rate, "rate", 0, "records per second; 0: all at once")
 	flags.Float64Var(&o.idleSeconds, "idle-seconds", 30, "time without a record after which reading ends")
 	flags.IntVar(&o.deliveryMs, "delivery-timeout-ms", 60000, "time limit of a record")
+	retries := flags.String("retries", "", "library: as often as the library does by default")
 	if err := flags.Parse(os.Args[2:]); err != nil {
 		fail(err)
 	}
-	run := produce
-	if os.Args[1] == "read" {
-		run = read
+	lib, known := libraries[o.client]
+	if !known || (*retries != "" && *retries != "library") {
+		usage()
 	}
-	if err := run(o); err != nil {
+	o.libraryRetries = *retries != ""
+	run := func() error { return produce(lib, o) }
+	if os.Args[1] == "read" {
+		run = func() error { return lib.read(o) }
+	}
+	if err := run(); err != nil {
 		fail(err)
 	}
+}
+
+func usage() {
+	fmt.Fprintln(os.Stderr, "usage: client produce|read --client franz-go|sarama --bootstrap B --topic T --records N ...; see README.md")
+	os.Exit(2)
 }

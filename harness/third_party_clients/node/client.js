@@ -1,13 +1,11 @@
-// kafkajs as a program with the contract of ../README.md. Node 18 or later.
+// A Node library as a program with the contract of ../README.md; --client names the library. Node 18 or later.
 'use strict';
 
 const { parseArgs } = require('node:util');
 const readline = require('node:readline');
-const { Kafka, Partitioners, logLevel } = require('kafkajs');
-const { version } = require('kafkajs/package.json');
 
 const MAGIC = 0x52534c31;
-const RETRY_MS = 1000; // the longest pause between attempts
+const LIBRARIES = { kafkajs: './kafkajs.js', platformatic: './platformatic.js' };
 
 const nowNs = () => BigInt(Date.now()) * 1000000n;
 
@@ -31,18 +29,10 @@ function payload(producer, seq, dueNs) {
 }
 
 function author(value) {
-  if (value === null || value.length < 21 || value.readInt32BE(0) !== MAGIC) return { producer: '', seq: -1 };
+  if (!value || value.length < 21 || value.readInt32BE(0) !== MAGIC) return { producer: '', seq: -1 };
   const end = 21 + value.readInt8(20);
   return { producer: value.toString('utf8', 21, end), seq: Number(value.readBigInt64BE(12)) };
 }
-
-function connect(options, retry) {
-  const brokers = options.bootstrap.split(',');
-  return new Kafka({ clientId: 'matrix', brokers, retry, logLevel: logLevel.NOTHING }); // else a line for every refusal
-}
-
-// The name that a user of the library gets: the protocol's name of the error where there is one, else the class.
-const named = (error) => (error ? error.type ?? error.name : '');
 
 // Resolves when `ms` are over or `stopped` is resolved, whichever is first.
 function waitFor(ms, stopped) {
@@ -51,19 +41,12 @@ function waitFor(ms, stopped) {
   return Promise.race([over, stopped]).finally(() => clearTimeout(timer));
 }
 
-async function produce(options) {
+async function produce(library, options) {
   const partitions = options.partitions.split(',').map(Number);
   const count = Number(options.records);
   const gapMs = Number(options.rate) ? 1000 / Number(options.rate) : 0;
-  // The library has no time limit for a record, only a number of attempts, of which later ones are RETRY_MS apart.
-  const retries = Math.max(1, Math.floor(Number(options['delivery-timeout-ms']) / RETRY_MS));
-  const retry = { initialRetryTime: 200, maxRetryTime: RETRY_MS, factor: 0, retries };
-  const producer = connect(options, retry).producer({
-    allowAutoTopicCreation: false,
-    createPartitioner: Partitioners.DefaultPartitioner,
-  });
-  await producer.connect();
-  report('started', { producer: options.producer, version, idempotence: false });
+  const client = await library.producer(options);
+  report('started', { producer: options.producer, version: library.version, idempotence: client.idempotent });
 
   let stop = false;
   const stopped = new Promise((resolve) => {
@@ -85,12 +68,9 @@ async function produce(options) {
       result: 'OK', cause: '',
     };
     try {
-      const messages = [{ partition, value: payload(options.producer, seq, dueNs) }];
-      const [sent] = await producer.send({ topic: options.topic, acks: -1, messages });
-      line.offset = BigInt(sent.baseOffset);
+      line.offset = await client.send(partition, payload(options.producer, seq, dueNs));
     } catch (error) {
-      line.result = named(error);
-      line.cause = named(error.cause);
+      Object.assign(line, library.named(error));
     }
     line.done_ns = nowNs();
     report('record', line);
@@ -103,32 +83,20 @@ async function produce(options) {
   }
   await Promise.all(answers);
   report('summary', { producer: options.producer, records: answers.length });
-  await producer.disconnect();
+  await client.close();
 }
 
-async function read(options) {
-  const kafka = connect(options, { retries: 10 });
-  const admin = kafka.admin();
-  await admin.connect();
-  const cluster = await admin.describeCluster();
-  const { topics } = await admin.fetchTopicMetadata({ topics: [options.topic] });
-  await admin.disconnect();
-  const partitions = topics[0].partitions.map((p) => ({ partition: p.partitionId, leader: p.leader, replicas: p.replicas }));
-  report('metadata', { brokers: cluster.brokers.map((b) => b.nodeId), partitions });
-
-  // The library reads in a group only.
-  const consumer = kafka.consumer({ groupId: `read-${options.topic}` });
-  await consumer.connect();
-  await consumer.subscribe({ topics: [options.topic], fromBeginning: true });
+// Reads from the beginning: until all is there, or nothing came for some seconds.
+async function read(library, options) {
   const wanted = Number(options.records);
   let records = 0;
   let last = performance.now();
   let finish;
   const finished = new Promise((resolve) => { finish = resolve; });
-  await consumer.run({
-    autoCommit: false,
-    eachMessage: async ({ partition, message }) => {
-      report('read', { partition, offset: BigInt(message.offset), ...author(message.value) });
+  const close = await library.reader(options, {
+    metadata: (brokers, partitions) => report('metadata', { brokers, partitions }),
+    record: (partition, offset, value) => {
+      report('read', { partition, offset, ...author(value) });
       records += 1;
       last = performance.now();
       if (records >= wanted) finish();
@@ -141,27 +109,30 @@ async function read(options) {
   await finished;
   clearInterval(idle);
   report('summary', { records });
-  await consumer.disconnect();
+  await close();
 }
 
 const text = { type: 'string' };
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    bootstrap: text, topic: text, producer: text, records: text, rate: { ...text, default: '0' },
+    client: text, bootstrap: text, topic: text, producer: text, records: text, rate: { ...text, default: '0' },
     partitions: { ...text, default: '0' }, 'delivery-timeout-ms': { ...text, default: '60000' },
-    'idle-seconds': { ...text, default: '30' },
+    'idle-seconds': { ...text, default: '30' }, retries: text,
   },
 });
 const verb = { produce, read }[positionals[0]];
-if (!verb || !values.bootstrap || !values.topic || !values.records) {
-  process.stderr.write('usage: client.js produce|read --bootstrap B --topic T --records N ...; see README.md\n');
+const wrong = !verb || !LIBRARIES[values.client] || !values.bootstrap || !values.topic || !values.records;
+if (wrong || (values.retries && values.retries !== 'library')) {
+  process.stderr.write(
+    'usage: client.js produce|read --client kafkajs|platformatic --bootstrap B --topic T --records N ...; see README.md\n',
+  );
   process.exit(2);
 }
-verb(values).then(
+verb(require(LIBRARIES[values.client]), values).then(
   () => process.exit(0),
   (error) => {
-    process.stderr.write(`kafkajs client failed: ${error.stack}\n`);
+    process.stderr.write(`${values.client} client failed: ${error.stack}\n`);
     process.exit(1);
   },
 );

@@ -101,8 +101,14 @@ def logged_once_a_while(kafka: KafkaRacks, seconds: float) -> None:
 def described(kafka: KafkaRacks) -> None:
     """kafka-topics.sh shows the configured and the effective value, where these differ."""
     printed = kafka.tool("kafka-topics.sh", "--describe")
-    found = re.findall(r"Topic: (\S+)\s+Partition: 0\s.*?(?:\t(MinInSync\w+: \d+ \(effective \d+\)))?$", printed, re.M)
-    wanted = {"narrow": "MinInSyncReplicas: 3 (effective 2)", "racks": "MinInSyncRacks: 3 (effective 2)", "fine": ""}
+    found = re.findall(
+        r"Topic: (\S+)\s+Partition: 0\s.*?(?:\t(MinInSync\w+: \d+ \(effective [^)]+\)))?$", printed, re.M
+    )
+    wanted = {
+        "narrow": "MinInSyncReplicas: 3 (effective 2)",
+        "racks": "MinInSyncRacks: 3 (effective 2, acks=all is refused)",
+        "fine": "",
+    }
     assert dict(found) == wanted, printed
 
 
