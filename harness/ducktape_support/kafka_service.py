@@ -47,6 +47,7 @@ from harness.spec.topology import plan
 # Stock Kafka 4.3.1 forgets them in the partition, but not in the index by broker: once such a topic is removed, the
 # brokers that were eligible cannot register after a crash, and each attempt makes the active controller resign.
 ELR_CLEARED = r"Removed ELRs from [1-9]\d* partitions"
+IN_SYNC = "kafka_cluster_Partition_InSyncReplicasCount"  # of a leader
 COUNTER = "_total"  # what the names of counters end with
 _numbers = count(1)
 
@@ -203,13 +204,20 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
         return {p.partition: set(p.isr) for p in self.kafka.view().partitions if p.topic == topic}
 
     def wait_in_sync(self, topic: str, replicas: set[int] | None = None, seconds: float = 30.0) -> None:
-        """Waits until the in-sync replicas of all partitions are exactly these, or all replicas. Raises WaitTimeout."""
+        """Waits until the in-sync replicas of all partitions are exactly these, or all replicas, in the metadata and for
+        their leaders, who may learn of a change later than the broker that is asked. Raises WaitTimeout.
+        """
 
         def probe() -> bool | Pending:
             mine = [p for p in self.kafka.view().partitions if p.topic == topic]
             late = [p for p in mine if set(p.isr) != (set(p.replicas) if replicas is None else replicas)]
             if not mine or late or any(p.leader < 0 for p in mine):
                 return Pending("; ".join(f"{topic}-{p.partition} led by {p.leader}, ISR {p.isr}" for p in late or mine))
+            counted = {leader: scrape(self.broker(leader).node) for leader in {p.leader for p in mine}}
+            for p in mine:
+                found = total(counted[p.leader], IN_SYNC, topic=topic, partition=str(p.partition))
+                if found != len(p.isr):
+                    return Pending(f"{topic}-{p.partition} has ISR {p.isr}, its leader {p.leader} counts {found:.0f}")
             return True
 
         wanted = "all replicas" if replicas is None else str(sorted(replicas))
