@@ -204,8 +204,8 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
         return {p.partition: set(p.isr) for p in self.kafka.view().partitions if p.topic == topic}
 
     def wait_in_sync(self, topic: str, replicas: set[int] | None = None, seconds: float = 30.0) -> None:
-        """Waits until the in-sync replicas of all partitions are exactly these, or all replicas, in the metadata and for
-        their leaders, who may learn of a change later than the broker that is asked. Raises WaitTimeout.
+        """Waits until the in-sync replicas of all partitions are exactly these, or all replicas, in the metadata and
+        for their leaders, who may learn of a change later than the broker that is asked. Raises WaitTimeout.
         """
 
         def probe() -> bool | Pending:
