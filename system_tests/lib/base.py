@@ -36,7 +36,7 @@ from system_tests.lib.new_topics import KnownTopics
 HEAP = {"broker": "256m", "controller": "128m"}
 
 # For tests whose nodes are only shut down cleanly, which the cluster knows at once: a busy machine is then no outage.
-PATIENT = {"broker.session.timeout.ms": 30000, "replica.lag.time.max.ms": 30000}
+PATIENT = {"broker.session.timeout.ms": 9000, "replica.lag.time.max.ms": 10000}
 
 
 SAMPLED_S = 10.0  # seconds between two samples of all metrics of the brokers

@@ -8,7 +8,7 @@ from harness.ducktape_support.load_service import Acks
 from harness.faults.power import power_cut
 from harness.recording.log_errors import Allowed
 from system_tests.lib import acks, expect, networks
-from system_tests.lib.base import RackTest
+from system_tests.lib.base import PATIENT, RackTest
 
 NODES = ("a1", "b1", "c1", "ctrl-1")  # the controller last: until then the setting is unknown to everybody
 RATE = 20.0  # records per second; the job copies nearly each in a transaction of its own
@@ -26,9 +26,6 @@ RESTARTS = (
     ),
 )
 
-# Long enough for a busy machine, short enough for a broker that lost its power: the cluster waits for it.
-SETTINGS = {"broker.session.timeout.ms": 9000, "replica.lag.time.max.ms": 10000}
-
 
 class RollingUpgrade(RackTest):
     """Three brokers and a controller; clients are stock ones, but for the one that uses what is new."""
@@ -38,7 +35,7 @@ class RollingUpgrade(RackTest):
         with words that help.
         """
         apart = "netns" if networks.can_be_had() else "local"
-        spec = self.spec("a:1,b:1,c:1", distribution="stock", settings=SETTINGS, backend=apart)
+        spec = self.spec("a:1,b:1,c:1", distribution="stock", settings=PATIENT, backend=apart)
         with self.racks(spec, RESTARTS, shared=False) as kafka:
             topics = self.topics(kafka)
             topics.create("orders", [[1, 2, 3], [2, 3, 1], [3, 1, 2]], min_insync_replicas=2)
