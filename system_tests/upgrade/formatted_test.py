@@ -23,7 +23,9 @@ class Formatted(RackTest):
     """Two brokers and three controllers, formatted at the highest level: their bootstrap metadata names it."""
 
     def test_stock_nodes_end_at_level_1_and_take_over_at_level_0(self) -> None:
-        """One node after the other, the active controller last; each record is there once."""
+        """One node after the other, the active controller last; each record is there once. A controller that is down when
+        the level is lowered reads of both levels when it starts.
+        """
         settings = {**PATIENT, "initial.broker.registration.timeout.ms": 20000}
         spec = self.spec("a:1,b:1", controllers=3, settings=settings)
         with self.racks(spec, [*RESTARTS, TOO_EARLY], shared=False) as kafka:
@@ -31,7 +33,10 @@ class Formatted(RackTest):
             sent = [self.produce(kafka, "before", "orders", 20)]
             for name in ("b1", standby(kafka)[0]):
                 ends_as_stock(kafka, name)
+            absent = standby(kafka)[-1]
+            kafka.kafka.stop(absent)
             kafka.tool("kafka-stock-check.sh", "--remove")
+            kafka.kafka.start(absent)
             for name in ("a1", "b1", *standby(kafka)):
                 roll(kafka, name, "stock")
             active = kafka.kafka.select("controller")[0].name

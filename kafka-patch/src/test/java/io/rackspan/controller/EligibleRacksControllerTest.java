@@ -109,15 +109,21 @@ final class EligibleRacksControllerTest {
         }
     }
 
-    @Test
-    void aReplicaClearedInAnOutageIsNotElected() throws Exception {
+    /** The minimum is lowered to let writes go on, and the partition has no leader that could acknowledge any before it has one again. */
+    @ParameterizedTest
+    @CsvSource(nullValues = "-", value = {"topic,min.insync.racks,1", "topic,min.insync.racks,-", "topic,min.insync.replicas,1",
+        "cluster,min.insync.racks,1", "cluster,min.insync.replicas,1", "legacy,min.insync.racks,1"})
+    void aMinimumThatChangesInAnOutageKeepsTheEligibleReplicas(String where, String name, String value) throws Exception {
         try (ControllerFixture controller = rackBLeft()) {
             controller.fence(3, 4, 1, 2);
-            controller.alter(TOPIC, RACKS, "1");
-            assertEquals(Set.of(), controller.eligible());
-            for (int id = 1; id <= 4; id++)
-                controller.heartbeat(id, false);
-            assertEquals(-1, controller.leader());
+            assertEquals(Set.of(1, 2, 3, 4), controller.eligible());
+            if (where.equals("legacy"))
+                controller.legacyAlter(TOPIC, Map.of("min.insync.replicas", "1", name, value));
+            else
+                controller.alter(where.equals("topic") ? TOPIC : CLUSTER, name, value);
+            assertEquals(Set.of(1, 2, 3, 4), controller.eligible());
+            controller.heartbeat(3, false);
+            assertEquals(3, controller.leader());
         }
     }
 

@@ -237,11 +237,15 @@ final class Actions {
         return world.isr().size() == world.replicas().size() && world.budget.isUntouched();
     }
 
-    /** A change of a minimum clears the eligible replicas, as on stock, so that those in sync may be the only ones that have all. */
+    /**
+     * A change of a minimum clears the eligible replicas of a partition with a leader, so that those in sync may be the only ones that have
+     * all. Without a leader they stay.
+     */
     private String change(int minReplicas, int minRacks) {
         int leader = world.controller.partition().leader;
         // Lower minimums promise less for what was destroyed under higher ones
-        boolean possible = leader >= 0 && world.broker(leader).leads() && world.broker(leader).isRegistered() && world.survives(minReplicas, minRacks);
+        boolean led = leader < 0 ? world.controller.level() > 0 : world.broker(leader).leads() && world.broker(leader).isRegistered();
+        boolean possible = led && world.survives(minReplicas, minRacks);
         String changed = possible ? set(minReplicas, minRacks) : null;
         if (changed != null) {
             if (!isWithoutLoss())

@@ -20,6 +20,7 @@ final class ControllerKnockout {
     static void apply(World world) {
         world.controller.registersAsClean = world.isBroken(Rule.ELIGIBLE_CLEAN);
         world.controller.forgetsRackChanges = world.isBroken(Rule.ELIGIBLE_RACKS);
+        world.controller.clearsLeaderless = world.isBroken(Rule.ELIGIBLE_KEPT);
         world.controller.requiresNoRack = world.isBroken(Rule.RACK_REQUIRED);
         world.controller.cancelsAtAnyTime = world.isBroken(Rule.CANCELLED_SPAN);
         world.controller.checksNoRacks = world.isBroken(Rule.RACKS_CHECKED);

@@ -11,8 +11,8 @@ enum Peril {
     /** A broker restarts without broker.rack. Where it is, nobody else knows. */
     RACKLESS,
     /**
-     * Minimums change while the partition has a leader, and every broker learns of it at once. What is missing then is to be complete
-     * before more is destroyed.
+     * Minimums change while the partition has a leader, or from level 1 on none, and every broker learns of it at once. What is missing
+     * then is to be complete before more is destroyed.
      */
     SETTINGS,
     /** The cluster is formed at level 0 with stock brokers; the level is raised and lowered. */
@@ -23,7 +23,7 @@ enum Peril {
     PREEMPTED,
     /** Minimums change while every replica is in sync; brokers learn of it when it suits the network. */
     LATE_SETTINGS,
-    /** Minimums change at any time. */
+    /** Minimums change at any time: also while the leader has crashed and the controller does not know it yet. */
     OUTAGE_SETTINGS,
     /** A reassignment begins while another is under way. */
     OVERLAP,

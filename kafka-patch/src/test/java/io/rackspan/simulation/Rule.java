@@ -36,6 +36,7 @@ enum Rule {
     ELIGIBLE_NUMBER("replicas that left stay eligible until the ISR has enough replicas"),
     ELIGIBLE_CLEAN("a replica that came back from an unclean shutdown is not eligible"),
     ELIGIBLE_SETTINGS("a changed minimum clears the eligible replicas"),
+    ELIGIBLE_KEPT("a changed minimum keeps the eligible replicas of a partition without a leader"),
     ELIGIBLE_RACKS("a changed rack clears eligible replicas that might miss records"),
     REASSIGNED_SPAN("a reassignment ends when the ISR behind it spans enough racks"),
     CANCELLED_SPAN("a reassignment is cancelled only if the ISR behind it suffices"),

@@ -16,7 +16,8 @@ final class RulesTest {
 
     @ParameterizedTest
     @EnumSource(names = {"APPEND_GATE", "AFTER_APPEND_GATE", "HIGH_WATERMARK_SPAN", "HIGH_WATERMARK_NUMBER", "NEWEST_RACKS", "CHANGES_WAKE", "TRUNCATION",
-        "QUORUM_SPAN", "QUORUM_NUMBER", "ELIGIBLE_SPAN", "ELIGIBLE_NUMBER", "ELIGIBLE_CLEAN", "FENCED_LEAVE", "STOCK_REFUSED", "RACK_REQUIRED", "STATIC_IGNORED"})
+        "QUORUM_SPAN", "QUORUM_NUMBER", "ELIGIBLE_SPAN", "ELIGIBLE_NUMBER", "ELIGIBLE_CLEAN", "ELIGIBLE_KEPT", "FENCED_LEAVE",
+        "STOCK_REFUSED", "RACK_REQUIRED", "STATIC_IGNORED"})
     void aRuleThatIsKnockedOutIsMissed(Rule rule) {
         Simulate.Finding finding = Simulate.find(rule, 0, HISTORIES - 1, Peril.SURVIVED);
         assertNotNull(finding, "nothing is violated in " + HISTORIES + " histories without the rule that " + rule.text);

@@ -101,7 +101,6 @@ final class SimulationTest {
     }
 
     @Test
-    @Disabled("As on stock, a changed minimum clears the eligible replicas. A partition without a leader then never has one again.")
     void aMinimumChangesInAnOutage() {
         holds(new Setup(List.of("a", "b", "c", "a", "b"), List.of(4, 2, 1, 3), 3, 3, 1, 1, Set.of()), "KILL 4 838371, POWER_CUT 2 831985, " +
             "START 4 303244, STOP 3 316591, START 3 960577, FENCE 1 865303, START 2 569728, OUTAGE_MINIMUMS 5 903115");

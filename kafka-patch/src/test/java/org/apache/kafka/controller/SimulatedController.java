@@ -93,6 +93,8 @@ public final class SimulatedController {
     public boolean registersAsClean = false;
     /** Empties no list of eligible replicas when a broker comes with another rack. */
     public boolean forgetsRackChanges = false;
+    /** Clears eligible replicas of a partition without a leader as well. */
+    public boolean clearsLeaderless = false;
     /** Cancels reassignments also where too few replicas in sync are left. */
     public boolean cancelsAtAnyTime = false;
     /** Registers brokers without a rack at any time. */
@@ -277,8 +279,9 @@ public final class SimulatedController {
 
     /** Sets a value of the topic, or deletes it if it is null. Returns false if that is refused. */
     public boolean setting(String name, String value) {
-        return commit(configs.incrementalAlterConfigs(Map.of(RESOURCE, Map.of(name,
-            new SimpleEntry<>(value == null ? OpType.DELETE : OpType.SET, value))), false, false)).get(RESOURCE).isSuccess();
+        ControllerResult<Map<ConfigResource, ApiError>> result = configs.incrementalAlterConfigs(Map.of(RESOURCE, Map.of(name,
+            new SimpleEntry<>(value == null ? OpType.DELETE : OpType.SET, value))), false, false);
+        return commit(clearsLeaderless ? result : LeaderlessElrs.keptBy(result, replication, features)).get(RESOURCE).isSuccess();
     }
 
     /** The cluster has no default of min.insync.racks any more. */

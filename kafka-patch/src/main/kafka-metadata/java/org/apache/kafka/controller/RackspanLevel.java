@@ -79,7 +79,7 @@ final class RackspanLevel {
             records.add(new ApiMessageAndVersion(new ClearElrRecord(), (short) 0));
         });
         records.addAll(result.records());
-        return ControllerResult.atomicOf(records, result.response());
+        return LeaderlessElrs.keptFromLevel1(ControllerResult.atomicOf(records, result.response()), partitions, features);
     }
 
     /** The metadata of a new cluster; at level 1 with this controller's static min.insync.racks as cluster default. */
