@@ -23,8 +23,8 @@ class Formatted(RackTest):
     """Two brokers and three controllers, formatted at the highest level: their bootstrap metadata names it."""
 
     def test_stock_nodes_end_at_level_1_and_take_over_at_level_0(self) -> None:
-        """One node after the other, the active controller last; each record is there once. A controller that is down when
-        the level is lowered reads of both levels when it starts.
+        """One node after the other, the active controller last; each record is there once. A controller that is down
+        when the level is lowered reads of both levels when it starts.
         """
         settings = {**PATIENT, "initial.broker.registration.timeout.ms": 20000}
         spec = self.spec("a:1,b:1", controllers=3, settings=settings)
