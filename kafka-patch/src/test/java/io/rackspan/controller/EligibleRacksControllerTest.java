@@ -109,7 +109,7 @@ final class EligibleRacksControllerTest {
         }
     }
 
-    /** The minimum is lowered to let writes go on, and the partition has no leader that could acknowledge any before it has one again. */
+    /** The minimum is lowered to let writes continue, and the partition has no leader that could acknowledge any before it has one again. */
     @ParameterizedTest
     @CsvSource(nullValues = "-", value = {"topic,min.insync.racks,1", "topic,min.insync.racks,-", "topic,min.insync.replicas,1",
         "cluster,min.insync.racks,1", "cluster,min.insync.replicas,1", "legacy,min.insync.racks,1"})

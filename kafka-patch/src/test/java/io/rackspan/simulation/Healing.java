@@ -51,7 +51,7 @@ final class Healing {
         // Cancelled before that it might leave replicas in sync that are lost
         heal(world);
         world.controller.reassign(List.of());
-        // A change of a minimum clears the eligible replicas, also those of a partition without a leader, which then never has one
+        // A change of a minimum clears the eligible replicas where the controller takes a crashed leader for one
         heal(world);
         for (Broker broker : world.brokers)
             if (!world.setup.rackOf(broker.id).equals(broker.rack)) {

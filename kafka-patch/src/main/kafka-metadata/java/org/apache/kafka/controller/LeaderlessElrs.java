@@ -17,7 +17,7 @@ import java.util.Set;
 /**
  * A change of a minimum clears eligible replicas, since the high watermark of a leader that has few in sync may move from then on without
  * them. A partition without a leader has no high watermark that moves: its eligible replicas have everything, and are often the only
- * ones that may lead. The change is made in just such an outage, to let writes go on.
+ * ones that may lead. The change is made in just such an outage, to let writes continue.
  */
 final class LeaderlessElrs {
 
