@@ -65,13 +65,16 @@ def all_stages(folder: Path, full: bool) -> list[ListedStage]:
         _system_tests(ACKS_TESTS, folder / "acks"),
         _system_tests(RACK_TESTS, folder / "racks"),
         _pytest("harness clusters", HARNESS, reports, "harness/tests", "-m", "cluster and not documents"),
-        ListedStage(
-            "soak",
-            ("harness", "spark_analysis"),
-            lambda: _soak(reports / "soak", full),
-            limit=long,
-            only_full="24 of 30 cycles",
+        _pytest(
+            "harness",
+            HARNESS,
+            reports,
+            "harness/tests",
+            "system_tests/tests",
+            "-m",
+            "not cluster and not documents and not slow",
         ),
+        _rackspan("main job", ("harness", "spark_analysis"), folder / "main", "run", *SHORT, "--results"),
         replace(
             _pytest(
                 "documents",
@@ -84,16 +87,13 @@ def all_stages(folder: Path, full: bool) -> list[ListedStage]:
             limit=long,
             only_full="heavy commands",
         ),
-        _rackspan("main job", ("harness", "spark_analysis"), folder / "main", "run", *SHORT, "--results"),
         _pytest("analysis", ("spark_analysis",), reports, "spark_analysis/tests"),
-        _pytest(
-            "harness",
-            HARNESS,
-            reports,
-            "harness/tests",
-            "system_tests/tests",
-            "-m",
-            "not cluster and not documents and not slow",
+        ListedStage(
+            "soak",
+            ("harness", "spark_analysis"),
+            lambda: _soak(reports / "soak", full),
+            limit=long,
+            only_full="24 of 30 cycles",
         ),
         _rackspan("upstream tests", KAFKA, reports / "upstream", "verify-stock", "--out"),
         ListedStage(
