@@ -162,9 +162,12 @@ def parse(report: Path, classes: Sequence[str]) -> dict[str, ClassResult]:
 
 
 def _unloaded(log: str) -> str:
-    """Names of the classes that could not be loaded, and of those that they lack."""
+    """Names of the classes that could not be loaded, and of those that they lack.
+
+    Of an array its elements: which of the two a JVM looks for first varies.
+    """
     classes = re.findall(r"className = '([^']+)', classLoader = \S+\] resolution failed", log)
-    causes = re.findall(r"Cause: \S+?(?:Error|Exception): (\S+)", log)
+    causes = re.findall(r"Cause: \S+?(?:Error|Exception): (?:\[+L)?([^\s;]+)", log)
     return f"{', '.join(dict.fromkeys(classes))} cannot be loaded: {', '.join(dict.fromkeys(causes))}"
 
 
