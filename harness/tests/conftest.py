@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from harness.admin.topics import Topics
+from harness.backends import docker
 from harness.cluster import cluster_folders, lifecycle
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.process_tree import end_on_signals
@@ -86,6 +88,14 @@ def docker_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[engines.
         pytest.skip(f"no docker engine can run here: {skip_reason}")
     with engines.engine(tmp_path_factory.mktemp("engine")) as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def engine(docker_engine: engines.Engine) -> Iterator[Any]:
+    """A client of the engine, from where its networks are reached."""
+    with docker_engine.entered(), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DOCKER_HOST", docker_engine.where)
+        yield docker.engine()
 
 
 def small(name: str, racks: str = "a:1", controllers: int = 1, **more: object) -> ClusterSpec:

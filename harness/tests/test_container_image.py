@@ -12,12 +12,10 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from docker.types import IPAMConfig, IPAMPool
 
-from harness.backends import docker
 from harness.common.progress import Progress
 from harness.common.wait import Pending, wait_for
 from harness.distribution import container_image
 from harness.distribution.locate import find
-from harness.tests.docker_engine import Engine
 from harness.tests.limits import STUCK
 
 NET = "198.19.77"
@@ -47,14 +45,6 @@ NODE = {
     "KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR": "1",
     "KAFKA_SOME__UNKNOWN_KEY": "x",
 }
-
-
-@pytest.fixture(scope="module")
-def engine(docker_engine: Engine) -> Iterator[Any]:
-    """A client of the engine, from where its networks are reached."""
-    with docker_engine.entered(), pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DOCKER_HOST", docker_engine.where)
-        yield docker.engine()
 
 
 @pytest.fixture(scope="module")

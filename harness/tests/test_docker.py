@@ -23,19 +23,10 @@ from harness.distribution.locate import find
 from harness.spec.cluster_spec import parse
 from harness.tests.bare_hosts import Hosts, hosts_of
 from harness.tests.commands import rackspan
-from harness.tests.docker_engine import Engine
 from harness.tests.limits import STUCK
 
 CREATE = ["--create", "--if-not-exists", "--topic", "t", "--replication-factor", "3", "--config", "min.insync.racks=3"]
 UNDER = "--under-min-rack-isr-partitions"
-
-
-@pytest.fixture(scope="module")
-def engine(docker_engine: Engine) -> Iterator[Any]:
-    """A client of the engine, from where its networks are reached."""
-    with docker_engine.entered(), pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DOCKER_HOST", docker_engine.where)
-        yield docker.engine()
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ a process is that of its n-th record.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import subprocess
@@ -18,6 +17,7 @@ from typing import Any
 
 from harness.common.wait import pause
 from harness.third_party_clients.client_contract import Patience
+from harness.third_party_clients.options import common
 from harness.third_party_clients.output import Records, on_stop, report, report_read
 
 DELIMITER = b"\n-- end of record --\n"
@@ -140,21 +140,8 @@ def _version() -> str:
 
 
 def _options() -> Any:
-    parser = argparse.ArgumentParser()
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    for verb in ("produce", "read"):
-        sub = verbs.add_parser(verb)
-        sub.add_argument("--bootstrap", required=True)
-        sub.add_argument("--topic", required=True)
-        sub.add_argument("--records", type=int, default=20)
-        if verb == "read":
-            sub.add_argument("--idle-seconds", type=float, default=30)
-            continue
-        sub.add_argument("--producer", required=True)
-        sub.add_argument("--rate", type=float, default=0)
-        sub.add_argument("--partitions", default="0")
-        sub.add_argument("--delivery-timeout-ms", type=int, default=60000)
-        sub.add_argument("--retries", choices=("library",))
+    parser, produce, _ = common()
+    produce.add_argument("--retries", choices=("library",))
     return parser.parse_args()
 
 

@@ -9,9 +9,9 @@ Beside the common options it takes some that only tests of Python clients use: -
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
+from harness.third_party_clients.options import common
 from harness.third_party_clients.output import Records
 
 LIBRARIES = ("kafka-python", "confluent-kafka", "aiokafka")
@@ -36,25 +36,13 @@ def main() -> None:
 
 
 def _options() -> Any:
-    parser = argparse.ArgumentParser()
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    for verb in ("produce", "read"):
-        sub = verbs.add_parser(verb)
-        sub.add_argument("--client", choices=LIBRARIES, required=True)
-        sub.add_argument("--bootstrap", required=True)
-        sub.add_argument("--topic", required=True)
-        sub.add_argument("--records", type=int, default=20)
-        if verb == "read":
-            sub.add_argument("--idle-seconds", type=float, default=30)
-            continue
-        sub.add_argument("--producer", required=True)
-        sub.add_argument("--rate", type=float, default=0)
-        sub.add_argument("--partitions", default="0")
-        sub.add_argument("--delivery-timeout-ms", type=int, default=60000)
-        sub.add_argument("--request-timeout-ms", type=int, default=30000)
-        sub.add_argument("--retries", type=int)
-        sub.add_argument("--acks", default="all")
-        sub.add_argument("--idempotence", choices=("library", "off"), default="library")
+    parser, produce, read = common()
+    for verb in (produce, read):
+        verb.add_argument("--client", choices=LIBRARIES, required=True)
+    produce.add_argument("--request-timeout-ms", type=int, default=30000)
+    produce.add_argument("--retries", type=int)
+    produce.add_argument("--acks", default="all")
+    produce.add_argument("--idempotence", choices=("library", "off"), default="library")
     return parser.parse_args()
 
 
