@@ -53,8 +53,8 @@ ALLOWED = (
         "all brokers stop together: one that is ending is given the coordinators of those that ended before",
     ),
     Allowed(
-        r"Execution of UpdateImage\(.*\) failed due to EventProcessor is closed\.",
-        "a coordinator that is ending is given one more image, and has no thread left to read it",
+        r"Execution of \w+\(.*\) failed due to EventProcessor is closed\.",
+        "a coordinator that is ending is given one more image or partition, and has no thread left for it",
     ),
 )
 

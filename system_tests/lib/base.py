@@ -30,6 +30,7 @@ from harness.recording.readback import read_back
 from harness.run_folder.run_folder import RunFolder
 from harness.spec.cluster_spec import ClusterSpec, parse
 from harness.third_party_clients.registry import named
+from system_tests.lib import acks
 from system_tests.lib.new_topics import KnownTopics
 
 # Function tests: small nodes that start fast.
@@ -111,9 +112,9 @@ class RackTest(Test):  # type: ignore[misc]  # ducktape has no types
         service.start()
         return service
 
-    def copy(self, kafka: KafkaRacks, job: str, source: str, target: str, acks: str) -> CopyService:
-        """A transactional copy job, started."""
-        copy = Copy(job, kafka.bootstrap, source, target, acks)
+    def copy(self, kafka: KafkaRacks, job: str, source: str, target: str, mode: str) -> CopyService:
+        """A transactional copy job, started, whose producer has that `mode` of acks."""
+        copy = Copy(job, kafka.bootstrap, source, target, mode)
         service = CopyService(self.test_context, kafka.kafka.distribution, copy, self.run)
         service.start()
         return service
@@ -132,7 +133,11 @@ class RackTest(Test):  # type: ignore[misc]  # ducktape has no types
         return service
 
     def read(self, kafka: KafkaRacks, topic: str, *, committed: bool = False) -> list[Row]:
-        """All records of the topic, read back up to the high watermarks, or as a transactional consumer sees it."""
+        """All records of the topic, read back up to the high watermarks, or as a transactional consumer sees it.
+
+        Waits until every record that is acknowledged is below them: acks=min.insync.replicas is answered before.
+        """
+        self.wait_metric(kafka, acks.ABOVE_PARTITION, 0, topic=topic)
         return read_back(kafka.bootstrap, topic, self.run, committed=committed)
 
     def wait_metric(self, kafka: KafkaRacks, name: str, value: float, seconds: float = 20, **labels: str) -> None:
