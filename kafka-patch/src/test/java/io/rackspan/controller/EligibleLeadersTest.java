@@ -290,7 +290,7 @@ final class EligibleLeadersTest {
                 expected.clear();
             // A leader out of those eligible is in sync, alone
             expected.removeAll(set(partition.isr));
-            if (minRacks > 1 && enough(set(partition.isr), replicas))
+            if (enough(set(partition.isr), replicas))
                 expected.clear();
             assertEquals(expected, set(partition.elr), context + ", became " + partition);
             if (minRacks > 1 && newIsr.size() >= minReplicas && !expected.isEmpty())

@@ -124,6 +124,21 @@ final class EligibleRacksControllerTest {
             assertEquals(Set.of(1, 2, 3, 4), controller.eligible());
             controller.heartbeat(3, false);
             assertEquals(3, controller.leader());
+            assertEquals(where.equals("legacy") ? Set.of() : Set.of(1, 2, 4), controller.eligible(), "the others stay unless broker 3 suffices alone");
+        }
+    }
+
+    /** Its high watermark moves from then on without the others. */
+    @Test
+    void aLeaderElectedFromTheEligibleReplicasThatSufficesAloneLeavesNoneEligible() throws Exception {
+        try (ControllerFixture controller = rackBLeft()) {
+            controller.fence(3, 4, 1, 2);
+            controller.alter(TOPIC, RACKS, "1");
+            controller.alter(TOPIC, "min.insync.replicas", "1");
+            assertEquals(Set.of(1, 2, 3, 4), controller.eligible());
+            controller.heartbeat(3, false);
+            assertEquals(3, controller.leader());
+            assertEquals(Set.of(), controller.eligible());
         }
     }
 

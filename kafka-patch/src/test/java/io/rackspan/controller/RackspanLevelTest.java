@@ -154,6 +154,23 @@ final class RackspanLevelTest {
         }
     }
 
+    /** Stock elects one of them, acknowledges by it alone, and would still elect the others. */
+    @Test
+    void loweringIsRefusedWhileAPartitionWithoutALeaderHasMoreEligibleReplicasThanOnStock() throws Exception {
+        try (ControllerFixture controller = controller(Map.of(), 1)) {
+            controller.createTopic(List.of(1, 3, 2, 4), Map.of("min.insync.replicas", "2"));
+            controller.fence(1, 2, 3, 4);
+            assertEquals(Set.of(3, 4), controller.eligible());
+            controller.alter(TOPIC, "min.insync.replicas", "1");
+            assertEquals(INVALID + "0 for feature rackspan.version. Partitions of these topics have no leader and several eligible replicas, and one " +
+                "in-sync replica suffices: t. At level 0 the others would stay eligible when one of them leads and acknowledges alone. Start their " +
+                "brokers, or set min.insync.replicas of these topics to 2 or more until they have leaders.", lower(controller));
+            controller.heartbeat(4, false);
+            assertEquals(4, controller.leader());
+            assertEquals("", lower(controller));
+        }
+    }
+
     /** Kafka reads "+2" and " 2" as 2. */
     @Test
     void aValueIsRecognisedHoweverItIsWritten() throws Exception {

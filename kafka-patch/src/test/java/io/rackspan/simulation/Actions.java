@@ -272,11 +272,14 @@ final class Actions {
     }
 
     private String lower() {
-        if (world.controller.level() == 0 || !isWithoutLoss())
+        boolean leaderless = world.controller.partition().leader < 0;
+        if (world.controller.level() == 0 || !isWithoutLoss() && !(leaderless && world.survives(world.settings.minReplicas(), 1)))
             return null;
-        world.lower();
+        if (!isWithoutLoss())
+            world.budget.close();
+        String refusal = world.lower();
         world.publishAll();
-        return "rackspan.version is lowered to 0";
+        return refusal.isEmpty() ? "rackspan.version is lowered to 0" : "rackspan.version is not lowered. " + refusal;
     }
 
     /** The broker restarts from the other distribution. */

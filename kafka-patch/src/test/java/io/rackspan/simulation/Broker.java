@@ -265,6 +265,8 @@ final class Broker {
         if (world.isBroken(Rule.KNOWN_METADATA))
             Knockout.forgetProposal(partition);
         partition.makeLeader(registration, false, checkpoints, scala.Option.apply(world.controller.topicId()), scala.Option.empty());
+        if (world.isBroken(Rule.ADDED_SERVE))
+            partition.rackGates().assigned(List.of());
     }
 
     private void follow(PartitionRegistration registration) {

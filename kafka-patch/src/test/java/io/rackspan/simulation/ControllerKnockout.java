@@ -5,12 +5,15 @@ import org.apache.kafka.common.metadata.BrokerRegistrationChangeRecord;
 import org.apache.kafka.common.metadata.ClearElrRecord;
 import org.apache.kafka.common.metadata.PartitionChangeRecord;
 import org.apache.kafka.controller.Reassignments;
+import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.metadata.Replicas;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 
 /** Rules of the controller, knocked out by changing what it writes. */
 final class ControllerKnockout {
@@ -34,6 +37,8 @@ final class ControllerKnockout {
         if (world.isBroken(Rule.ELIGIBLE_SPAN))
             world.controller.rewrite = records -> clear(world, records, isr -> isr.size() >=
                 Math.min(world.settings.minReplicas(), world.replicas().size()));
+        if (world.isBroken(Rule.ADDED_ELIGIBLE))
+            world.controller.rewrite = records -> change(records, change -> keptWhileAdding(world, change));
         if (world.isBroken(Rule.REASSIGNED_SPAN))
             world.controller.rewrite = records -> change(records, change -> Reassignments.completed(world.controller.partition(), change));
         if (world.isBroken(Rule.STATIC_IGNORED))
@@ -45,6 +50,18 @@ final class ControllerKnockout {
         boolean fences = records.stream().anyMatch(record -> record.message() instanceof BrokerRegistrationChangeRecord change && change.fenced() > 0);
         return !fences ? records : records.stream().filter(record ->
             !(record.message() instanceof PartitionChangeRecord change) || change.leader() != -2).toList();
+    }
+
+    /** Replicas that leave while others are added stay eligible until the ISR is in as many racks as all of them. */
+    private static PartitionChangeRecord keptWhileAdding(World world, PartitionChangeRecord change) {
+        PartitionRegistration before = world.controller.partition();
+        PartitionRegistration after = before.merge(change);
+        List<Integer> isr = Replicas.toList(after.isr);
+        if (after.addingReplicas.length == 0 || isr.isEmpty() || racks(world, isr) >= Math.min(world.settings.minRacks(), racks(world, Replicas.toList(after.replicas))))
+            return change;
+        List<Integer> kept = Stream.concat(Arrays.stream(before.isr).boxed(), Arrays.stream(before.elr).boxed())
+            .filter(replica -> !isr.contains(replica)).distinct().toList();
+        return change.duplicate().setEligibleLeaderReplicas(kept);
     }
 
     private static long racks(World world, List<Integer> brokers) {

@@ -18,6 +18,7 @@ enum Rule {
     MAXIMAL_ISR("a follower counts until the controller has agreed to remove it"),
     NEWEST_RACKS("a leader counts the racks of the newest metadata"),
     CHANGES_WAKE("waiting writes are checked when settings or racks change"),
+    ADDED_SERVE("replicas that are being added require no rack of the leader until they are in sync"),
     RACKS_IN_CHANGE("while brokers change their racks the smaller span of those before and after counts"),
     MISSED_ELECTIONS("a leader that missed an election in between forgets what followers had reported"),
     /** The correction of the patch known-metadata. */
@@ -38,6 +39,7 @@ enum Rule {
     ELIGIBLE_SETTINGS("a changed minimum clears the eligible replicas"),
     ELIGIBLE_KEPT("a changed minimum keeps the eligible replicas of a partition without a leader"),
     ELIGIBLE_RACKS("a changed rack clears eligible replicas that might miss records"),
+    ADDED_ELIGIBLE("replicas that are being added require no rack of the controller until they are in sync"),
     REASSIGNED_SPAN("a reassignment ends when the ISR behind it spans enough racks"),
     CANCELLED_SPAN("a reassignment is cancelled only if the ISR behind it suffices"),
     FENCED_LEAVE("a fenced broker leaves the ISR"),

@@ -27,6 +27,7 @@ final class Simulation {
             }
             world.say(() -> "all heals");
             Healing.checkWritable(world);
+            Spreading.check(world);
             world.guarantee.check();
         } catch (Violation violation) {
             return outcome(world, done, violation);

@@ -107,6 +107,18 @@ final class SimulationTest {
     }
 
     @Test
+    void aMinimumIsLoweredInAnOutageAndOneEligibleReplicaSuffices() {
+        holds(new Setup(List.of("a", "b", "c"), List.of(1, 3, 2), 1, 3, 1, 1, Set.of()), "SHUTDOWN 2 814307, FENCE 3 570414, FENCE 1 125997, " +
+            "START 2 412483, MIN_RACKS 3 243951, HEARTBEAT 2 873176, METADATA 2 691166, SHUTDOWN 2 118676, PRODUCE 2 501802");
+    }
+
+    @Test
+    void theLevelIsNotLoweredInAnOutageIfOneEligibleReplicaSuffices() {
+        holds(new Setup(List.of("a", "b", "c", "a"), List.of(3, 4, 1), 2, 2, 1, 1, Set.of()), "MIN_REPLICAS 3 0, FENCE 3 658689, FENCE 1 0, " +
+            "FENCE 4 838556, LOWER 1 908118, HEARTBEAT 4 121114, METADATA 4 321176, PRODUCE_ONE 1 92124, CONSUME 1 13174, FENCE 4 0");
+    }
+
+    @Test
     @Disabled("As on stock with min.insync.replicas: the controller goes by a raised minimum, and a leader that has not read of it by the old one.")
     void aMinimumIsRaisedAndTheLeaderIsLate() {
         holds(new Setup(List.of("a", "b", "c"), List.of(1, 2, 3), 1, 1, 1, 1, Set.of()), "LATE_MINIMUMS 1 18, PRODUCE 1 0, TIME 1 7999, TIME 1 7999, " +

@@ -41,6 +41,11 @@ public final class EligibleSpan {
         return level > 0 ? new EligibleSpan(true, minRacks, rackOf) : STOCK;
     }
 
+    /** True from level 1 of rackspan.version on. */
+    public boolean isInForce() {
+        return inForce;
+    }
+
     /** True if the topic requires racks. */
     public boolean isAsked() {
         return minRacks > 1;

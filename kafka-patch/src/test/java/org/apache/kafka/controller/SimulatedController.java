@@ -279,15 +279,18 @@ public final class SimulatedController {
 
     /** Sets a value of the topic, or deletes it if it is null. Returns false if that is refused. */
     public boolean setting(String name, String value) {
-        ControllerResult<Map<ConfigResource, ApiError>> result = configs.incrementalAlterConfigs(Map.of(RESOURCE, Map.of(name,
-            new SimpleEntry<>(value == null ? OpType.DELETE : OpType.SET, value))), false, false);
-        return commit(clearsLeaderless ? result : LeaderlessElrs.keptBy(result, replication, features)).get(RESOURCE).isSuccess();
+        return alter(RESOURCE, name, value);
     }
 
     /** The cluster has no default of min.insync.racks any more. */
     public void removeClusterDefault() {
-        ConfigResource cluster = new ConfigResource(ConfigResource.Type.BROKER, "");
-        commit(configs.incrementalAlterConfigs(Map.of(cluster, Map.of(TopicConfig.MIN_IN_SYNC_RACKS_CONFIG, new SimpleEntry<>(OpType.DELETE, null))), false, false));
+        alter(new ConfigResource(ConfigResource.Type.BROKER, ""), TopicConfig.MIN_IN_SYNC_RACKS_CONFIG, null);
+    }
+
+    private boolean alter(ConfigResource resource, String name, String value) {
+        ControllerResult<Map<ConfigResource, ApiError>> result = configs.incrementalAlterConfigs(Map.of(resource, Map.of(name,
+            new SimpleEntry<>(value == null ? OpType.DELETE : OpType.SET, value))), false, false);
+        return commit(clearsLeaderless ? result : LeaderlessElrs.keptBy(result, replication, features)).get(resource).isSuccess();
     }
 
     /** Sets the level of rackspan.version. Returns the refusal, which is empty if there is none. */

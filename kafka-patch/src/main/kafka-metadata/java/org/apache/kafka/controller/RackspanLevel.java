@@ -186,8 +186,20 @@ final class RackspanLevel {
             if (LevelSettings.needsLevel(name, value))
                 used.add(LevelSettings.words(resource) + " " + name + "=" + value);
         }));
-        return used.isEmpty() ? Optional.empty() : Optional.of("Settings of the present level are in use: " + LevelSettings.named(used) +
-            ". Remove them with kafka-stock-check.sh --bootstrap-server HOST:PORT --remove.");
+        List<String> reasons = new ArrayList<>();
+        if (!used.isEmpty())
+            reasons.add("Settings of the present level are in use: " + LevelSettings.named(used) +
+                ". Remove them with kafka-stock-check.sh --bootstrap-server HOST:PORT --remove.");
+        SortedSet<String> eligible = new TreeSet<>();
+        partitions.forEachPartition((topic, partition) -> {
+            if (partition.leader < 0 && partition.elr.length > 1 && partitions.getTopicEffectiveMinIsr(topic) < 2)
+                eligible.add(topic);
+        });
+        if (!eligible.isEmpty())
+            reasons.add("Partitions of these topics have no leader and several eligible replicas, and one in-sync replica suffices: " +
+                LevelSettings.named(eligible) + ". At level 0 the others would stay eligible when one of them leads and acknowledges alone. Start their " +
+                "brokers, or set min.insync.replicas of these topics to 2 or more until they have leaders.");
+        return reasons.isEmpty() ? Optional.empty() : Optional.of(String.join(" ", reasons));
     }
 
     private static ControllerResult<ApiError> refused(String feature, int level, String reason) {
