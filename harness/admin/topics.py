@@ -77,8 +77,10 @@ class Topics:
             self._run.event("config", name, "point", {"topic": topic, "to": None if value is None else _number(value)})
 
     def set_broker(self, broker: int, name: str, value: object) -> None:
-        """Sets one dynamic setting of one broker. Raises KafkaException."""
+        """Sets one dynamic setting of one broker and waits until it is in force there. Raises KafkaException."""
         self._alter(ConfigResource(ResourceType.BROKER, str(broker)), name, str(value))
+        resource = ConfigResource(ResourceType.BROKER, str(broker))  # the broker answers for itself
+        wait_for(f"{name} of broker {broker}", lambda: self._described(resource)[name].value == str(value), 20)
 
     def config(self, topic: str) -> Mapping[str, ConfigEntry]:
         """The settings of a topic in force, with their synonyms; a broker that does not know it yet is queried again.
@@ -88,7 +90,9 @@ class Topics:
         return wait_for(f"the settings of {topic}", lambda: self._config(topic), 20)
 
     def _config(self, topic: str) -> Mapping[str, ConfigEntry]:
-        resource = ConfigResource(ResourceType.TOPIC, topic)
+        return self._described(ConfigResource(ResourceType.TOPIC, topic))
+
+    def _described(self, resource: ConfigResource) -> Mapping[str, ConfigEntry]:
         client = self._client()
         answer = client.describe_configs([resource], request_timeout=self._seconds)
         found: Mapping[str, ConfigEntry] = answer[resource].result(self._seconds)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -65,7 +66,8 @@ def _folder() -> Path:
 
 def _key(distribution: Distribution) -> str:
     home = os.environ.get("JAVA_HOME")
-    java = subprocess.run([f"{home}/bin/java" if home else "java", "-version"], capture_output=True, text=True).stderr
+    lines = subprocess.run([f"{home}/bin/java" if home else "java", "-version"], capture_output=True, text=True).stderr
+    java = " ".join(re.findall(r'version "[^"]+"|\(build [^)]+\)', lines))  # a JVM may write warnings beside it
     jars = [
         f"{p.name} {p.stat().st_size} {p.stat().st_mtime_ns}" for p in sorted((distribution.home / "libs").glob("*"))
     ]

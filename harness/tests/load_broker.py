@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -50,6 +51,9 @@ class Broker:
     def pause(self) -> None:
         """The broker hangs: connections stay, nothing is answered."""
         self.process.send_signal(signal.SIGSTOP)
+        stopped = psutil.Process(self.process.pid)
+        # Threads continue until the one that has the signal is scheduled
+        wait_for("the broker to stop", lambda: stopped.status() == psutil.STATUS_STOPPED, STUCK, every=0.001)
 
     def resume(self) -> None:
         """The broker continues."""

@@ -251,7 +251,8 @@ def test_trogdors_agent_answers(tmp_path: Path) -> None:
     up = "ip link set lo up"
     agent = f"{home}/bin/trogdor.sh agent --agent.config {home}/config/trogdor.conf --node-name node0"
     ask = f"{home}/bin/trogdor.sh agent-client uptime --target 127.0.0.1:8888"
-    text = f"{up}; {agent} & trap 'kill $!' EXIT; for i in $(seq 60); do {ask} && exit 0; sleep 1; done; exit 1"
+    asked = f"{{ {ask} >{tmp_path}/asked 2>&1 && cat {tmp_path}/asked && exit 0; }}"
+    text = f"{up}; {agent} & trap 'kill $!' EXIT; for i in $(seq 60); do {asked}; sleep 1; done; exit 1"
     done = subprocess.run(
         ["unshare", "--map-root-user", "--net", "bash", "-c", text],
         capture_output=True,
@@ -259,4 +260,6 @@ def test_trogdors_agent_answers(tmp_path: Path) -> None:
         timeout=STUCK,
         env=os.environ | tool_environment("rackspan", str(tmp_path)),
     )
-    assert done.returncode == 0 and "Agent is running at" in done.stdout, done
+    answer = (tmp_path / "asked").read_text()
+    assert done.returncode == 0, f"the agent wrote {done.stdout[-2000:]}{done.stderr[-2000:]}, its client {answer}"
+    assert "Agent is running at" in done.stdout

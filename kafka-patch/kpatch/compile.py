@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -51,9 +52,21 @@ def inputs() -> str:
     own = [p for folder in (paths.PATCHES, paths.OWN) for p in sorted(folder.rglob("*")) if p.is_file()]
     for file in [*steps, *own]:
         found.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
-    javac = subprocess.run([tools().javac, "-version"], capture_output=True, text=True, check=True)
-    found.update((javac.stdout + javac.stderr).encode())
+    found.update(f"javac {javac_version()}\n".encode())
     return found.hexdigest()
+
+
+def javac_version() -> str:
+    """The version of the javac in use, as "17.0.15", without the warnings that a JVM may write beside it."""
+    javac = tools().javac
+    done = subprocess.run([javac, "-version"], capture_output=True, text=True)
+    version = re.search(r"^javac (\S+)$", done.stdout + done.stderr, re.MULTILINE)
+    if done.returncode != 0 or version is None:
+        observed = f"exit code {done.returncode}: {(done.stderr or done.stdout).strip()[:200]}"
+        raise KpatchError(
+            f"{javac} -version failed", observed, "Install a JDK 17: apt-get install openjdk-17-jdk-headless"
+        )
+    return version[1]
 
 
 def touched(tree: Path) -> set[str]:

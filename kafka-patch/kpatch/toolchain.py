@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,8 +36,7 @@ class Comparison:
 
 def javac_major() -> int:
     """Major version of the javac in use."""
-    out = subprocess.run([compiler.tools().javac, "-version"], capture_output=True, text=True, check=True)
-    return int(re.findall(r"\d+", out.stdout + out.stderr)[0])
+    return int(compiler.javac_version().split(".")[0])
 
 
 def compare(

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kpatch import cli, compile, paths, series, upstream, worktree
+from kpatch.errors import KpatchError
 
 
 def test_classes_are_made_anew_only_if_something_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,3 +49,20 @@ def test_what_classes_are_made_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     third = compile.inputs()
     (tmp_path / "upstream.toml").write_text('version = "2"\n')
     assert len({first, second, third, compile.inputs()}) == 4
+
+
+def test_warnings_of_a_jvm_are_not_part_of_its_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("javac", "java"):
+        program = programs / name
+        program.write_text('#!/bin/sh\necho "[$$] warning: no time" >&2\necho "javac 17.0.15"\n')
+        program.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setattr(upstream, "artifacts", lambda role: [])
+    assert compile.javac_version() == "17.0.15"
+    assert compile.inputs() == compile.inputs()
+    (programs / "javac").write_text("#!/bin/sh\necho no memory >&2\nexit 1\n")
+    with pytest.raises(KpatchError, match="javac -version failed") as failed:
+        compile.inputs()
+    assert "exit code 1: no memory" in str(failed.value)
