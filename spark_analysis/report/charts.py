@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-import math
 import re
+import statistics
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -50,25 +50,24 @@ STYLE: Any = {
 
 
 def outage(data: dict[str, Any], name: str) -> str:
-    """Panels over time: outcomes of records by due time, answers by arrival, latency of acknowledged records."""
+    """Panels over time: records by their outcome, latency of the acknowledged ones, racks in the in-sync set."""
     series, width = data["series"], data["bucket_s"]
     with plt.rc_context({**STYLE, "svg.hashsalt": name}):
-        panels = 4 if series["span"] else 3
-        heights = [3, 2, 2.4, 1.1][:panels]
+        panels = 3 if series["span"] else 2
+        heights = [3, 2.4, 1.1][:panels]
         figure, axes = plt.subplots(
             panels, 1, figsize=(10, 1.05 * sum(heights)), sharex=True, gridspec_kw={"height_ratios": heights}
         )
         _fates(axes[0], series["fates"], width)
-        _answers(axes[1], series["answers"], width, data["seconds"])
-        _latency(axes[2], series["latency"], width)
+        _latency(axes[1], series["latency"], width)
         if series["span"]:
-            _span(axes[3], series["span"])
+            _span(axes[2], series["span"])
         for axis in axes:
             _marks(axis, data)
         _mark_labels(axes[0], data)
         axes[-1].set_xlabel("seconds since the start of the run")
         axes[-1].set_xlim(0, max(data["seconds"], width))
-        return svg(figure, f"Outage of {name} over time: records by outcome, answers, and latency")
+        return svg(figure, f"Outage of {name} over time: records by outcome, and latency")
 
 
 def fate_names(rows: Sequence[dict[str, Any]]) -> list[str]:
@@ -89,7 +88,6 @@ def _fates(axis: Any, rows: Sequence[dict[str, Any]], width: float) -> None:
     size = max((r["bucket"] for r in rows), default=0) + 2
     x = [i * width for i in range(size)]
     bottom = [0.0] * size
-    peak = 0.0
     colours = iter(SERIES[2:])
     for name in names:
         values = [0.0] * size
@@ -101,30 +99,27 @@ def _fates(axis: Any, rows: Sequence[dict[str, Any]], width: float) -> None:
         # Steps rather than bars: bars leave hairlines between them when the picture is scaled.
         axis.fill_between(x, bottom, top, step="post", color=colour, label=_legend(name), linewidth=0)
         bottom = top
-        peak = max(peak, max(top))
-    axis.set_title("outcomes of records, by the time they were due")
+    axis.set_title("records, by the time of their answer")
     axis.set_ylabel("records/s")
-    axis.set_ylim(0, peak * (1.2 + 0.12 * math.ceil(len(names) / 3)))
-    axis.legend(loc="upper left", ncols=3, handlelength=1.2, columnspacing=1.2, borderaxespad=0.1)
+    limit = _limit(bottom)
+    for at, value in zip(x, bottom, strict=True):
+        if value > limit:  # the answers that had waited for the end of an outage
+            axis.annotate(f"{value:,.0f}/s", (at, limit), (4, -10), textcoords="offset points", fontsize=9, color=_INK)
+    axis.set_ylim(0, limit)
+    _legend_beside(axis)
+
+
+def _limit(totals: Sequence[float]) -> float:
+    """A little above the highest total, or above the usual ones if it is far higher."""
+    return 1.1 * min(max(totals), 3 * statistics.median([t for t in totals if t > 0] or [1.0]))
+
+
+def _legend_beside(axis: Any) -> None:
+    axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handlelength=1.2)
 
 
 def _legend(name: str) -> str:
     return {"OK": "acknowledged", "UNANSWERED": "no answer"}.get(name, name)
-
-
-def _answers(axis: Any, rows: Sequence[dict[str, Any]], width: float, length: float) -> None:
-    size = math.ceil(length / width) + 1
-    for key, colour, style in (("acknowledged", GOOD, "-"), ("refused", SERIES[2], "-")):
-        values = [0.0] * size
-        for row in rows:
-            values[min(row["bucket"], size - 1)] += row[key] / width
-        axis.step([i * width for i in range(size)], values, where="post", color=colour, linestyle=style, label=key)
-    axis.set_title("answers, by the time they arrived")
-    axis.set_ylabel("answers/s")
-    axis.set_yscale("symlog", linthresh=10)
-    axis.set_ylim(0, axis.get_ylim()[1] * 8)
-    axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axis.legend(loc="upper left", ncols=2, borderaxespad=0.1)
 
 
 def _latency(axis: Any, rows: Sequence[dict[str, Any]], width: float) -> None:
@@ -133,9 +128,9 @@ def _latency(axis: Any, rows: Sequence[dict[str, Any]], width: float) -> None:
         axis.plot(
             x, [r[key] / 1000 for r in rows], linestyle="none", marker="o", markersize=3, color=colour, label=label
         )
-    axis.set_title(f"latency of acknowledged records from their due time, per {width:g} s in which they were due")
+    axis.set_title("latency of acknowledged records from their due time, by the time of their acknowledgement")
     log_ms(axis)
-    axis.legend(loc="upper right", ncols=2)
+    _legend_beside(axis)
 
 
 def _span(axis: Any, rows: Sequence[dict[str, Any]]) -> None:
@@ -147,7 +142,7 @@ def _span(axis: Any, rows: Sequence[dict[str, Any]]) -> None:
 
 def _marks(axis: Any, data: dict[str, Any]) -> None:
     for window in data["windows"]:
-        axis.axvspan(window["begin_s"], window["end_s"], color=SHADE, linewidth=0, zorder=0)
+        axis.axvspan(window["begin_s"], window["end_s"], color=SHADE, alpha=0.6, linewidth=0, zorder=0)
     for segment in data["segments"]:
         if segment["kind"] in ("config", "isr-restored"):
             axis.axvline(segment["at_s"], color=_MARK, linewidth=1.2, linestyle="--")

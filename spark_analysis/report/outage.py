@@ -36,7 +36,6 @@ def section(spark: SparkSession, run: Run) -> Section:
     width_s = timeline.bucket_seconds((end - origin) / 1e9)
     width = int(width_s * 1e9)
     fates = outage.fates(run.acks, origin, width)
-    answers = outage.answers(run.acks, origin, width)
     over_time = outage.latency_over_time(run.acks, origin, width)
     outcomes = latency.outcomes(run.acks, ["run", "producer"])
     silences = rows(outage.longest_silence(run.acks).orderBy("producer"))
@@ -55,12 +54,11 @@ def section(spark: SparkSession, run: Run) -> Section:
         "durability": kept.data,
         "series": {
             "fates": rows(fates.drop("run").orderBy("bucket", "outcome", "cause")),
-            "answers": rows(answers.drop("run").orderBy("bucket")),
             "latency": rows(over_time.drop("run").orderBy("bucket")),
             "span": _span(run, origin),
         },
     }
-    tables = {"fates": fates, "answers": answers, "latency_over_time": over_time, "outcomes": outcomes, **kept.tables}
+    tables = {"fates": fates, "latency_over_time": over_time, "outcomes": outcomes, **kept.tables}
     return Section(data, tables)
 
 

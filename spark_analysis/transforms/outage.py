@@ -1,4 +1,4 @@
-"""An outage over time: the fate of the records by due time, the acknowledgements by arrival, and the silences."""
+"""An outage over time: what became of the records and when, the latency of acknowledgements, and the silences."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ def bucket(column: str, origin_ns: int, width_ns: int) -> Column:
 
 
 def fates(acks: DataFrame, origin_ns: int, width_ns: int) -> DataFrame:
-    """Records by the bucket in which they were due: one row per run, bucket, outcome and cause."""
+    """Records by the bucket of their answer, else of their due time: one row per run, bucket, outcome and cause."""
+    at = F.when(F.col("done_ns") > 0, F.col("done_ns")).otherwise(F.col("due_ns"))
     return (
-        acks.withColumn("bucket", bucket("due_ns", origin_ns, width_ns))
+        acks.withColumn("at_ns", at)
+        .withColumn("bucket", bucket("at_ns", origin_ns, width_ns))
         .withColumn("outcome", outcome())
         .groupBy("run", "bucket", "outcome", "cause")
         .agg(F.count("*").alias("records"))
@@ -24,26 +26,11 @@ def fates(acks: DataFrame, origin_ns: int, width_ns: int) -> DataFrame:
     )
 
 
-def answers(acks: DataFrame, origin_ns: int, width_ns: int) -> DataFrame:
-    """Answers by the bucket in which they came: acknowledged and refused."""
-    good = F.col("result") == "OK"
-    return (
-        acks.where(F.col("done_ns") > 0)
-        .withColumn("bucket", bucket("done_ns", origin_ns, width_ns))
-        .groupBy("run", "bucket")
-        .agg(
-            F.count(F.when(good, 1)).alias("acknowledged"),
-            F.count(F.when(~good, 1)).alias("refused"),
-        )
-        .select("run", "bucket", "acknowledged", "refused")
-    )
-
-
 def latency_over_time(acks: DataFrame, origin_ns: int, width_ns: int) -> DataFrame:
-    """Exact p50, p99 and maximum of the latency of acknowledged records, by the bucket in which they were due."""
+    """Exact p50, p99 and maximum of the latency of acknowledged records, by the bucket of their acknowledgement."""
     return (
         acknowledged(acks)
-        .withColumn("bucket", bucket("due_ns", origin_ns, width_ns))
+        .withColumn("bucket", bucket("done_ns", origin_ns, width_ns))
         .groupBy("run", "bucket")
         .agg(
             F.count("*").alias("n"),

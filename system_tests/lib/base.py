@@ -40,14 +40,13 @@ HEAP = {"broker": "256m", "controller": "128m"}
 PATIENT = {"broker.session.timeout.ms": 9000, "replica.lag.time.max.ms": 10000}
 
 
-SAMPLED_S = 10.0  # seconds between two samples of all metrics of the brokers
-
-
 _attempts = count(1)  # of the one test that a process runs
 
 
 class RackTest(Test):  # type: ignore[misc]  # ducktape has no types
     """Base of the tests. A distribution other than the default can be named in the globals of the session."""
+
+    sampled_s = 10.0  # seconds between two samples of all metrics of the brokers
 
     def setup(self) -> None:
         """Makes the run folder of this test inside its results folder."""
@@ -83,7 +82,7 @@ class RackTest(Test):  # type: ignore[misc]  # ducktape has no types
             if Capability.DELAY in kafka.kafka.backend.capabilities:
                 self.run.event("note", "links", data={"links": [s.as_dict() for s in kafka.kafka.links.check()]})
             brokers = [n.node for n in kafka.kafka.select("brokers")]
-            sampler = Sampler(brokers, self.run, SAMPLED_S, part=f"metrics-{Path(spec.distribution).name}")
+            sampler = Sampler(brokers, self.run, self.sampled_s, part=f"metrics-{Path(spec.distribution).name}")
             sampler.start()
             try:
                 yield kafka
