@@ -105,7 +105,7 @@ def described(kafka: KafkaRacks) -> None:
         r"Topic: (\S+)\s+Partition: 0\s.*?(?:\t(MinInSync\w+: \d+ \(effective [^)]+\)))?$", printed, re.M
     )
     wanted = {
-        "narrow": "MinInSyncReplicas: 3 (effective 2)",
+        "narrow": "MinInSyncReplicas: 3 (effective 2, acks=all is refused)",
         "racks": "MinInSyncRacks: 3 (effective 2, acks=all is refused)",
         "fine": "",
     }

@@ -45,6 +45,23 @@ final class EffectiveMinimumsTest {
     }
 
     @Test
+    void tooFewReplicasAreRefusedFromLevel1OnUnlessTheTopicIsClamped() {
+        TopicPartitionInfo two = new TopicPartitionInfo(0, A1, List.of(A1, A2), List.of(A1));
+        Config reject = new Config(List.of(new ConfigEntry("min.insync.replicas", "3")));
+        Config clamp = new Config(List.of(new ConfigEntry("min.insync.replicas", "3"), new ConfigEntry("min.insync.replicas.inconsistent.action", "clamp")));
+        String refused = "\tMinInSyncReplicas: 3 (effective 2, acks=all is refused)";
+        String effective = "\tMinInSyncReplicas: 3 (effective 2)";
+        assertEquals(refused, EffectiveMinimums.describe("orders", new ConfigAtLevel(reject, () -> true), two));
+        assertEquals(effective, EffectiveMinimums.describe("orders", new ConfigAtLevel(reject, () -> false), two));
+        assertEquals(effective, EffectiveMinimums.describe("orders", new ConfigAtLevel(clamp, () -> true), two));
+        assertEquals(effective, EffectiveMinimums.describe("__consumer_offsets", new ConfigAtLevel(reject, () -> true), two));
+        ConfigAtLevel unread = new ConfigAtLevel(reject, () -> {
+            throw new AssertionError("the level was looked up");
+        });
+        assertEquals("", EffectiveMinimums.describe("orders", unread, new TopicPartitionInfo(0, A1, List.of(A1, A2, B3), List.of(A1))));
+    }
+
+    @Test
     void writesToInternalTopicsAreNotRefused() {
         for (String topic : List.of("__consumer_offsets", "__remote_log_metadata"))
             assertEquals("\tMinInSyncRacks: 2 (effective 1)", described(topic, "1", "2", A1, A2));
