@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import yaml
-
 from harness.cli.test_stages import Stage
 from harness.common.errors import usage_error
 from harness.common.paths import project_root
 from harness.distribution.build import gradle_command
+from harness.ducktape_support.suites import chosen_tests
 from harness.network.netns_support import attempt
 
 # The six tests of the proposal's plan, which `rackspan run` runs.
@@ -184,8 +183,7 @@ def _system_tests(name: str, folder: Path) -> ListedStage:
 def beside_the_plan(name: str) -> list[str]:
     """Files of system tests that the main job does not run and the stage of that name does."""
     root = project_root()
-    suites = yaml.safe_load((root / PLAN).read_text(encoding="utf-8")).values()
-    planned = {((root / PLAN).parent / path).resolve() for paths in suites for path in paths}
+    planned = chosen_tests([PLAN])
     files = sorted(p.relative_to(root) for p in (root / "system_tests").rglob("*_test.py") if p not in planned)
     return [str(file) for file in files if (file.parts[1] in RACK_FOLDERS) == (name == RACK_TESTS)]
 

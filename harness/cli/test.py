@@ -26,7 +26,8 @@ from harness.cli.system_packages import (
 from harness.common.errors import Exit, usage_error
 from harness.common.paths import project_root
 from harness.distribution.build import archive_spark_classes, build, gradle
-from harness.ducktape_support.session import failures, path_in_project, read_report
+from harness.ducktape_support.session import failures, read_report
+from harness.ducktape_support.suites import chosen_tests, include, path_in_project
 from harness.third_party_clients.prepare import prepare
 
 
@@ -82,10 +83,11 @@ def test(
 
 def _prepare(stages: list[str], suites: list[str], *, checks: bool, progress: ConsoleProgress) -> None:
     """Installs and brings up to date what the tests run on; with `checks` also looks at patches and jars."""
-    clients = ACKS_TESTS in stages or any("clients" in name for name in suites)
+    chosen = chosen_tests(suites)
+    clients = ACKS_TESTS in stages or include(chosen, "third_party_clients") or include(chosen, "frameworks")
     needs = [*BUILD, NETWORKS, *(CLIENTS if clients else ())]
     needs += [*(BACKENDS if "harness" in stages else ()), *((BROWSER,) if "analysis" in stages else ())]
-    watched = {"harness", ACKS_TESTS} & set(stages) or any("monitoring" in name for name in suites)
+    watched = {"harness", ACKS_TESTS} & set(stages) or include(chosen, "monitoring")
     packaged = {"patch tool", COMPILED, CLEAN_ROOT} & set(stages)
     needs += [*((DEBIAN_TESTS,) if packaged else ()), *(DEBIAN_CHECKS if packaged - {"patch tool"} else ())]
     install([*needs, *((PROMETHEUS,) if watched else ())], progress)

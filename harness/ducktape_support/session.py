@@ -30,6 +30,7 @@ from harness.common.wait import wait_for
 from harness.ducktape_support.session_load_client import session_load_client
 from harness.ducktape_support.shared_clusters import SharedCluster, session_clusters
 from harness.ducktape_support.stale_clusters import remove_abandoned
+from harness.ducktape_support.suites import path_in_project
 from harness.hosts.host import Capability
 from harness.network import namespaces
 from harness.network.netns_support import attempt
@@ -242,29 +243,6 @@ def _end(process: subprocess.Popen[str]) -> None:
         wait_for("tests to tear down", lambda: not children(process.pid), 60)
     process.kill()
     process.wait()
-
-
-def path_in_project(path: str | Path) -> str:
-    """The path of a suite or test as ducktape wants it: below the project, from there. Raises RackspanError."""
-    text, mark, method = str(path).partition("::")
-    file = Path(text) if Path(text).exists() else project_root() / text
-    if not file.exists():
-        known = sorted(p.name for p in (project_root() / "system_tests" / "suites").glob("*.yml"))
-        near = project_root() / "system_tests" / "suites" / f"{text}.yml"
-        if not near.exists():
-            raise usage_error(
-                f"system tests {text!r} not found",
-                observed="no such file or folder",
-                do=f"name a suite ({', '.join(name.removesuffix('.yml') for name in known)}), a folder, a file or "
-                "file::Class.method",
-            )
-        file = near
-    resolved = file.resolve()
-    if not resolved.is_relative_to(project_root()):
-        raise usage_error(
-            f"cannot run {text}", observed=f"it is not below {project_root()}", do="name tests of the project"
-        )
-    return str(resolved.relative_to(project_root())) + mark + method
 
 
 def _rights(globals_: Mapping[str, Any]) -> tuple[list[str], str]:

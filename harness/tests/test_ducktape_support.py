@@ -27,6 +27,7 @@ from harness.common.process_tree import children
 from harness.ducktape_support.host_account import HostAccount
 from harness.ducktape_support.rack_cluster import RackCluster, nodes_by_type
 from harness.ducktape_support.session import SessionResult, read_report, run_suite
+from harness.ducktape_support.suites import chosen_tests, include
 
 
 @pytest.fixture
@@ -235,6 +236,22 @@ def test_suites_name_what_there_is() -> None:
     assert all(found.values())
     assert found["smoke"] == {"Harness", "Networks", "SpanningIsr"}
     assert {"SpanningIsr", "RackDown", "Lowering", "Thresholds", "DefaultAsStock", "Recovery"} == found["plan"]
+
+
+@pytest.mark.parametrize(
+    ("suite", "clients"),
+    [
+        ("third_party_clients", True),
+        ("system_tests/third_party_clients/matrix_test.py::ClientMatrix.test_all_clients", True),
+        ("system_tests/frameworks/spark_test.py", True),
+        ("system_tests", True),
+        ("smoke", False),
+        ("system_tests/rack_outage/stock_clients_test.py", False),
+    ],
+)
+def test_clients_are_built_for_the_tests_that_run_them(suite: str, clients: bool) -> None:
+    chosen = chosen_tests([suite])
+    assert (include(chosen, "third_party_clients") or include(chosen, "frameworks")) is clients
 
 
 def test_a_session_without_tests_is_an_error(tmp_path: Path) -> None:
