@@ -39,6 +39,8 @@ final class ControllerKnockout {
                 Math.min(world.settings.minReplicas(), world.replicas().size()));
         if (world.isBroken(Rule.ADDED_ELIGIBLE))
             world.controller.rewrite = records -> change(records, change -> keptWhileAdding(world, change));
+        if (world.isBroken(Rule.ELECTED_ALONE))
+            world.controller.rewrite = records -> change(records, change -> keptWhenElected(world, change));
         if (world.isBroken(Rule.REASSIGNED_SPAN))
             world.controller.rewrite = records -> change(records, change -> Reassignments.completed(world.controller.partition(), change));
         if (world.isBroken(Rule.STATIC_IGNORED))
@@ -62,6 +64,14 @@ final class ControllerKnockout {
         List<Integer> kept = Stream.concat(Arrays.stream(before.isr).boxed(), Arrays.stream(before.elr).boxed())
             .filter(replica -> !isr.contains(replica)).distinct().toList();
         return change.duplicate().setEligibleLeaderReplicas(kept);
+    }
+
+    /** The other eligible replicas stay eligible when one of them is elected. */
+    private static PartitionChangeRecord keptWhenElected(World world, PartitionChangeRecord change) {
+        PartitionRegistration before = world.controller.partition();
+        if (before.leader >= 0 || change.leader() < 0 || before.isr.length > 0)
+            return change;
+        return change.duplicate().setEligibleLeaderReplicas(Arrays.stream(before.elr).boxed().filter(replica -> replica != change.leader()).toList());
     }
 
     private static long racks(World world, List<Integer> brokers) {

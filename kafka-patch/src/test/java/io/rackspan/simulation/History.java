@@ -28,8 +28,14 @@ record History(Setup setup, List<Step> steps) {
         Random random = new Random(seed);
         Set<Peril> chosen = Swarm.some(random, perils);
         Setup setup = Setup.random(random, chosen);
+        List<Step> known = null;
+        if (random.nextInt(8) == 0) {
+            KnownHistory one = KnownHistory.ALL.get(random.nextInt(KnownHistory.ALL.size()));
+            setup = one.setup();
+            known = one.varied(random);
+        }
         Swarm swarm = new Swarm(random, setup, chosen);
-        List<Step> steps = new ArrayList<>(swarm.first());
+        List<Step> steps = new ArrayList<>(known == null ? swarm.first() : swarm.possible(known));
         while (steps.size() < length)
             steps.addAll(swarm.next());
         return new History(setup, List.copyOf(steps.subList(0, length)));

@@ -24,6 +24,11 @@ record KnownHistory(Rule rule, Violation.Kind kind, Setup setup, String steps) {
 
     private static final String UNLABELLED_3 = "UNLABEL 3 0, METADATA 1 0, HEARTBEAT 3 0, METADATA 1 0, METADATA 3 0, FETCH 3 1, DELIVER 1 0, DELIVER 1 0, ";
 
+    /** Nobody leads, brokers 1 and 3 are eligible, and one replica is enough from then on. */
+    private static final String LOWERED_IN_AN_OUTAGE = "FENCE 2 0, FENCE 3 0, FENCE 1 0, MIN_REPLICAS 1 0, ";
+
+    private static final String ACKNOWLEDGED_BY_1_THEN_3_LEADS = "HEARTBEAT 1 0, METADATA 1 0, PRODUCE 1 0, FENCE 1 0, HEARTBEAT 3 0, METADATA 3 0";
+
     private static Setup setup(String racks, List<Integer> replicas, int minReplicas, int minRacks) {
         return new Setup(List.of(racks.split("")), replicas, minReplicas, minRacks, 1, 1, Set.of());
     }
@@ -48,6 +53,10 @@ record KnownHistory(Rule rule, Violation.Kind kind, Setup setup, String steps) {
             // Broker 3 joins with less than what broker 1 acknowledged and broker 2 has above its high watermark
             new KnownHistory(Rule.EPOCH_START, Violation.Kind.LOST, setup("abc", three, 2, 2), "FENCE 3 0, METADATA 1 0, PRODUCE 1 0, PRODUCE 1 0, FETCH 2 1, FETCH 2 1, " +
                 "HEARTBEAT 3 0, FENCE 1 0, METADATA 2 0, METADATA 3 0, SEND_FETCH 3 1, DELIVER 1 0, DELIVER 1 0, FENCE 2 0, METADATA 3 0"),
+            // Brokers 2 and 4 fetch from broker 5 by the metadata of its first term, and do not truncate
+            new KnownHistory(Rule.FETCH_LEADER_EPOCH, Violation.Kind.NOT_WRITABLE, setup("ababab", List.of(5, 4, 2), 2, 1), "FENCE 2 0, FENCE 5 0, HALF_METADATA 4 185992, " +
+                "PRODUCE_ONE 5 0, FETCH 2 564360, HEARTBEAT 5 0, FENCE 4 0, HEARTBEAT 2 0, HEARTBEAT 4 0, METADATA 5 0, FETCH 2 1, DELIVER 5 1, METADATA 5 0, PRODUCE 5 0, " +
+                "FETCH 4 1, DELIVER 5 1, FETCH 4 1, DELIVER 5 0, FENCE 5 0"),
             // Broker 2 leads in between, and broker 3 truncates
             new KnownHistory(Rule.MISSED_ELECTIONS, Violation.Kind.LOST, setup("abc", List.of(2, 1, 3), 2, 2), "FENCE 2 0, METADATA 1 0, METADATA 2 0, METADATA 3 0, " +
                 "HEARTBEAT 2 0, METADATA 1 0, FETCH 2 1, DELIVER 1 0, DELIVER 1 0, METADATA 1 0, METADATA 2 0, METADATA 3 0, PRODUCE 1 0, FETCH 3 1, FETCH 3 1, " +
@@ -66,6 +75,8 @@ record KnownHistory(Rule rule, Violation.Kind kind, Setup setup, String steps) {
             // One replica is enough from then on, and the high watermark moves without broker 3
             new KnownHistory(Rule.ELIGIBLE_SETTINGS, Violation.Kind.LOST, setup("abc", three, 2, 1), "FENCE 2 0, FENCE 3 0, METADATA 1 0, HEARTBEAT 3 0, MIN_REPLICAS 1 0, " +
                 "PRODUCE 1 0, FENCE 1 0, METADATA 3 0"),
+            new KnownHistory(Rule.ELECTED_ALONE, Violation.Kind.LOST, setup("abc", three, 2, 1), LOWERED_IN_AN_OUTAGE + ACKNOWLEDGED_BY_1_THEN_3_LEADS),
+            new KnownHistory(Rule.LOWER_REFUSED, Violation.Kind.LOST, setup("abc", three, 2, 1), LOWERED_IN_AN_OUTAGE + "LOWER 1 0, " + ACKNOWLEDGED_BY_1_THEN_3_LEADS),
             // Broker 2 is in the ISR by the metadata of before, and in rack b by that of after
             new KnownHistory(Rule.RACKS_IN_CHANGE, Violation.Kind.READ_THEN_LOST, setup("aab", three, 1, 2), "FENCE 3 0, METADATA 1 0, METADATA 2 0, HEARTBEAT 3 0, " +
                 "PRODUCE_ONE 1 0, FETCH 2 1, FETCH 2 1, RELABEL 2 1, HALF_METADATA 1 0, PRODUCE_ONE 1 0, CONSUME 1 0, FENCE 1 0, METADATA 3 0"),
@@ -97,7 +108,7 @@ record KnownHistory(Rule rule, Violation.Kind kind, Setup setup, String steps) {
         for (int id = 1; id <= setup.racks().size(); id++)
             if (!setup.replicas().contains(id))
                 roles.add(id);
-        int rate = List.of(1_000, 40, 12).get(random.nextInt(3));
+        int rate = rate(random);
         List<Step> found = new ArrayList<>();
         int known = random.nextInt(ALL.size());
         for (Step step : STEPS.get(known)) {
@@ -108,5 +119,20 @@ record KnownHistory(Rule rule, Violation.Kind kind, Setup setup, String steps) {
                     step.kind() == Step.Kind.REASSIGN || random.nextInt(rate) == 0 ? random.nextInt(1 << 20) : step.choice()));
         }
         return found;
+    }
+
+    /** Its steps in its own cluster. Some choices are others; some steps are omitted. */
+    List<Step> varied(Random random) {
+        int rate = rate(random);
+        List<Step> found = new ArrayList<>();
+        for (Step step : STEPS.get(ALL.indexOf(this)))
+            if (random.nextInt(rate) > 0)
+                found.add(random.nextInt(rate) > 0 ? step : new Step(step.kind(), step.broker(), random.nextInt(1 << 20)));
+        return found;
+    }
+
+    /** One of so many steps differs. */
+    private static int rate(Random random) {
+        return List.of(1_000, 40, 12).get(random.nextInt(3));
     }
 }

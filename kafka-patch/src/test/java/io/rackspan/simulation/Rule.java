@@ -38,6 +38,7 @@ enum Rule {
     ELIGIBLE_CLEAN("a replica that came back from an unclean shutdown is not eligible"),
     ELIGIBLE_SETTINGS("a changed minimum clears the eligible replicas"),
     ELIGIBLE_KEPT("a changed minimum keeps the eligible replicas of a partition without a leader"),
+    ELECTED_ALONE("an elected leader that suffices alone leaves no replica eligible"),
     ELIGIBLE_RACKS("a changed rack clears eligible replicas that might miss records"),
     ADDED_ELIGIBLE("replicas that are being added require no rack of the controller until they are in sync"),
     REASSIGNED_SPAN("a reassignment ends when the ISR behind it spans enough racks"),
@@ -50,6 +51,7 @@ enum Rule {
     // of the level
     STOCK_REFUSED("a broker that does not know the level cannot register"),
     RAISE_REFUSED("the level cannot be raised while brokers are registered that do not know it"),
+    LOWER_REFUSED("the level cannot be lowered while a partition has more eligible replicas than stock expects"),
     STATIC_IMPORTED("the controllers' static min.insync.racks becomes the cluster default when the level is raised"),
     RACK_REQUIRED("a broker without a rack cannot register while racks are required"),
     RACKS_CHECKED("racks cannot be required while a broker without a rack is registered"),

@@ -66,7 +66,7 @@ final class Swarm {
         return random.nextBoolean() ? List.of() : possible(KnownHistory.variant(random, setup));
     }
 
-    private List<Step> possible(List<Step> steps) {
+    List<Step> possible(List<Step> steps) {
         return steps.stream().filter(step -> step.kind().peril == null || perils.contains(step.kind().peril)).toList();
     }
 

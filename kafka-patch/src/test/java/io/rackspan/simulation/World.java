@@ -121,6 +121,10 @@ final class World {
         topicRacks = 0;
         defaultRacks = 1;
         String refusal = controller.setLevel(0);
+        if (!refusal.isEmpty() && isBroken(Rule.LOWER_REFUSED)) {
+            controller.forceLevel(0, 1);
+            refusal = "";
+        }
         noteSettings(settings.minReplicas());
         return refusal;
     }
