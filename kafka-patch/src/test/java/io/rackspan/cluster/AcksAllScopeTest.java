@@ -83,6 +83,8 @@ final class AcksAllScopeTest {
             broker.publish(LeaderFixture.config(ConfigResource.Type.BROKER, "", NAME, "min.insync.replicas"));
             assertTrue(oneFollowerIsEnough(broker, partition, AppendOrigin.CLIENT));
             assertFalse(oneFollowerIsEnough(broker, internal, AppendOrigin.CLIENT));
+            broker.publish(LeaderFixture.config(ConfigResource.Type.BROKER, "", NAME, " min.insync.replicas"));
+            assertTrue(oneFollowerIsEnough(broker, partition, AppendOrigin.CLIENT), "validation takes a value with blanks around it");
             broker.topicConfig(NAME, "isr");
             assertFalse(oneFollowerIsEnough(broker, partition, AppendOrigin.CLIENT), "the topic has a value of its own");
         }

@@ -107,6 +107,8 @@ final class ConsistencyGateTest extends LeaderTest {
         broker.lead(PAIR, THREE);
         broker.publish(LeaderFixture.config(ConfigResource.Type.BROKER, "", ACTION, "clamp"));
         assertFalse(broker.produce(-1).isDone());
+        broker.publish(LeaderFixture.config(ConfigResource.Type.BROKER, "", ACTION, " clamp"));
+        assertFalse(broker.produce(-1).isDone(), "validation takes a value with blanks around it");
         broker.topicConfig(ACTION, "reject");
         assertEquals(Errors.INCONSISTENT_REPLICA_CONFIGURATION, refused(-1).error);
         broker.topicConfig(ACTION, null);

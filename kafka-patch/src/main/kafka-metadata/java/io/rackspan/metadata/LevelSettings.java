@@ -36,6 +36,17 @@ public final class LevelSettings {
         return name.equals(SCOPE) && value.trim().equals("min.insync.replicas");
     }
 
+    /**
+     * True if a topic with too few replicas goes by those that it has, as on stock (KIP-579).
+     *
+     * @param ofTopic        the topic's own value of {@link #ACTION}, or null
+     * @param clusterDefault the cluster default, or null; values in server.properties do not count
+     */
+    public static boolean isClamped(String ofTopic, String clusterDefault) {
+        String value = ofTopic == null ? clusterDefault : ofTopic;
+        return value != null && value.trim().equals("clamp");
+    }
+
     /** The number as all who go by it read it, a sign and blanks included; 0 for what is none. */
     static int number(String value) {
         try {

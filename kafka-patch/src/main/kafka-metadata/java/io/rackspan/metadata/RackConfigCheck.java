@@ -130,8 +130,8 @@ public final class RackConfigCheck {
         boolean isDefault = resource.equals(CLUSTER_DEFAULT);
         String clusterAction = isDefault ? newConfigs.get(LevelSettings.ACTION) : cache.rackRules().clusterDefault(LevelSettings.ACTION, null);
         SortedSet<String> few = having(resource, REPLICAS, replicas -> replicas.size() < minReplicas);
-        few.removeIf(topic -> InternalTopics.contains(topic) || "clamp".equals(isDefault
-            ? cache.topicConfig(topic).getProperty(LevelSettings.ACTION, clusterAction) : newConfigs.getOrDefault(LevelSettings.ACTION, clusterAction)));
+        few.removeIf(topic -> InternalTopics.contains(topic) || LevelSettings.isClamped(
+            isDefault ? cache.topicConfig(topic).getProperty(LevelSettings.ACTION) : newConfigs.get(LevelSettings.ACTION), clusterAction));
         if (!few.isEmpty())
             LOG.warn("{} now has {}={}, and these topics have fewer replicas: {}. Writes to them with acks=all are refused, by an error that is " +
                 "non-retriable: add replicas, lower the value, or set {}=clamp.", words(resource), REPLICAS, minReplicas, LevelSettings.named(few), LevelSettings.ACTION);

@@ -35,7 +35,7 @@ public final class RackRules {
         this.configs = configs;
         this.clusterDefault = clusterDefault;
         this.byTopic = byTopic;
-        this.quorumScope = "min.insync.replicas".equals(clusterDefault(LevelSettings.SCOPE, null));
+        this.quorumScope = LevelSettings.needsLevel(LevelSettings.SCOPE, clusterDefault(LevelSettings.SCOPE, null));
     }
 
     /** These rules if the level and the configurations are still the same, else new ones. */

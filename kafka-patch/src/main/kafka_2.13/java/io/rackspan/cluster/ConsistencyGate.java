@@ -7,6 +7,7 @@ import org.apache.kafka.common.errors.InconsistentReplicaConfigurationException;
 import org.apache.kafka.storage.internals.log.LogConfig;
 
 import io.rackspan.metadata.InternalTopics;
+import io.rackspan.metadata.LevelSettings;
 import io.rackspan.metadata.RackRules;
 
 import java.util.Collection;
@@ -21,11 +22,9 @@ public final class ConsistencyGate {
     private ConsistencyGate() {
     }
 
-    /** By the topic's value, else the cluster default, and by nothing in server.properties. */
     private static boolean isClamped(LogConfig topic, RackRules rules) {
-        String action = topic.overriddenConfigs.contains(TopicConfig.MIN_IN_SYNC_REPLICAS_INCONSISTENT_ACTION_CONFIG)
-            ? topic.inconsistentAction : rules.clusterDefault(TopicConfig.MIN_IN_SYNC_REPLICAS_INCONSISTENT_ACTION_CONFIG, null);
-        return "clamp".equals(action);
+        String ofTopic = topic.overriddenConfigs.contains(LevelSettings.ACTION) ? topic.inconsistentAction : null;
+        return LevelSettings.isClamped(ofTopic, rules.clusterDefault(LevelSettings.ACTION, null));
     }
 
     /**
