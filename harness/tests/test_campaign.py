@@ -96,7 +96,7 @@ def test_a_part_changes_only_the_keys_that_it_names(tmp_path: Path) -> None:
 def test_modes_of_a_part_are_chosen_by_name() -> None:
     killed = next(p for p in campaign.load("near-far").parts if p.name == "rack-killed")
     assert isinstance(killed, Workload)
-    assert [m.name for m in killed.modes] == ["minisr", "all"]
+    assert [m.name for m in killed.modes] == ["minisr", "all", "all-again"]
 
 
 def test_lengths_and_backend_apply_to_every_part(tmp_path: Path) -> None:

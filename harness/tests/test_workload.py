@@ -92,6 +92,7 @@ def test_the_comparison_of_the_main_job_puts_replicas_on_all_brokers_and_names_i
     assert all(sorted(ids) == sorted(n.id for n in nodes) for ids in placed)
     assert [m.shown for m in w.modes] == [
         "stock acks=all min.insync.replicas=3",
+        "stock acks=all min.insync.replicas=3 once more",
         "rackspan acks=all min.insync.replicas=2 min.insync.racks=2",
     ]
 

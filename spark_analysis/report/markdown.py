@@ -8,6 +8,7 @@ from typing import Any
 from spark_analysis.report import words
 from spark_analysis.report.markdown_table import table
 
+_GOAL = ("", "ratio", "theory", "goal", "floor", "measured", "95 % interval", "noise")
 _MACHINE = {"cpus": "{} CPUs", "kernel": "Linux {}"}
 
 
@@ -53,22 +54,19 @@ def _ratios(data: dict[str, Any]) -> str:
 
 
 def _goals(data: dict[str, Any]) -> str:
-    if not data["goals"]:
-        return ""
     rows = [_goal(row) for row in data["goals"]]
-    return table(["", "ratio", "theory", "goal", "floor", "measured", "95 % interval", "rounds", "verdict"], rows)
+    return table([*_GOAL, "rounds", "verdict"], rows) if rows else ""
 
 
 def _trials(goals: Sequence[dict[str, Any]]) -> str:
     rows = [[*_goal(row), ", ".join(map(words.ratio, sorted(row["by_trial"])))] for row in goals]
-    head = ["", "ratio", "theory", "goal", "floor", "measured", "95 % interval", "trials", "verdict", "each trial"]
-    return table(head, rows) if rows else ""
+    return table([*_GOAL, "trials", "verdict", "each trial"], rows) if rows else ""
 
 
 def _goal(row: dict[str, Any]) -> list[object]:
     limits = [f"{row['sign']}{row[name]}" for name in ("goal", "floor")]
     numbers = [row["theory"], *limits, words.number(row["estimate"])]
-    return [row["id"], row["what"], *numbers, words.span(row), row["rounds"], row["verdict"]]
+    return [row["id"], row["what"], *numbers, words.span(row), words.noise(row), row["rounds"], row["verdict"]]
 
 
 def _latency(data: dict[str, Any]) -> str:

@@ -23,6 +23,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "number": words.number,
     "chance": words.chance,
     "span": words.span,
+    "noise": words.noise,
     "outcome": words.outcome,
     "pretty": lambda value: json.dumps(value, indent=2, default=str),
 }

@@ -201,6 +201,13 @@ def chance(value: float | None) -> str:
     return "-" if value is None else "< 0.001" if value < 0.001 else f"{value:.2g}"
 
 
+def noise(row: dict[str, Any]) -> str:
+    """The noise of a row, as text: a factor, or a share where the row is about one."""
+    if row["noise"] is None:
+        return "no control"
+    return f"±{number(row['noise'])}" if row.get("share") else f"×{number(row['noise'])}"  # noqa: RUF001
+
+
 def span(row: dict[str, Any]) -> str:
     """The ends of a ratio's interval, or a dash."""
     return "-" if row["low"] is None else f"{number(row['low'])} to {number(row['high'])}"

@@ -10,7 +10,7 @@ from statistics import median
 import numpy as np
 from scipy import stats as reference
 
-from spark_analysis.statistics.verdict_words import IMPROVED, NOT_ENOUGH, REGRESSED, WITHIN_NOISE
+from spark_analysis.statistics.verdict_words import IMPROVED, NO_CONTROL, NOT_ENOUGH, REGRESSED, WITHIN_NOISE
 
 # The smallest number of rounds whose strongest signed-rank result has p < 0.05, two-sided (2/64).
 MIN_PAIRS = 6
@@ -100,17 +100,19 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return out
 
 
-def noise_factor(low: float | None, high: float | None) -> float:
-    """The factor by which two equal modes differed: the farther end of their interval, up or down. 1: not measured."""
-    return 1.0 if low is None or high is None else math.exp(max(abs(math.log(low)), abs(math.log(high))))
+def noise_factor(low: float | None, high: float | None) -> float | None:
+    """The factor by which two equal modes differed: the farther end of their interval, up or down. None: unknown."""
+    return None if low is None or high is None else math.exp(max(abs(math.log(low)), abs(math.log(high))))
 
 
-def verdict(low: float | None, high: float | None, noise: float = 1.0) -> str:
+def verdict(low: float | None, high: float | None, noise: float | None) -> str:
     """The verdict on a ratio of latencies by its interval; a difference within the factor ``noise``, 1 or more, is
-    within noise.
+    within noise. Without a control, ``noise`` None, there is none.
     """
     if low is None or high is None:
         return NOT_ENOUGH
+    if noise is None:
+        return NO_CONTROL
     return IMPROVED if high < 1 / noise else REGRESSED if low > noise else WITHIN_NOISE
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+# Of a ratio or a goal, where the baseline does not take part twice.
+NO_CONTROL = "not shown: no control"
 # Of a ratio.
 IMPROVED, REGRESSED, WITHIN_NOISE, NOT_ENOUGH = "improved", "regressed", "within noise", "not enough runs"
 # Of a goal; also NOT_ENOUGH.

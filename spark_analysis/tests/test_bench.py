@@ -14,7 +14,7 @@ from spark_analysis.report.benchmark import verdicts
 from spark_analysis.report.benchmark.goals import GOALS, evaluated, verdict
 from spark_analysis.report.benchmark.rounds import Rounds
 from spark_analysis.statistics import counts
-from spark_analysis.statistics.verdict_words import ACROSS, BEYOND, FLOOR_MET, GOAL_MET, NOT_ENOUGH
+from spark_analysis.statistics.verdict_words import ACROSS, BEYOND, FLOOR_MET, GOAL_MET, NO_CONTROL, NOT_ENOUGH
 from spark_analysis.tests.generated import MS, SECOND, START, ack, frame, window, windows
 from spark_analysis.transforms import benchmark, latency
 
@@ -89,18 +89,38 @@ def test_latency_around_a_moment_is_by_when_records_were_due(spark: SparkSession
     ],
 )
 def test_the_verdict_is_that_of_the_full_interval(low: float | None, high: float | None, expected: str) -> None:
-    assert verdict(GOALS["P2", 500], low, high) == expected
+    assert verdict(GOALS["P2", 500], low, high, 1.0) == expected
 
 
 @pytest.mark.parametrize(
     ("low", "high", "expected"), [(0.86, 1, GOAL_MET), (0.8, 0.9, FLOOR_MET), (0.7, 0.9, ACROSS), (0.1, 0.7, BEYOND)]
 )
 def test_where_more_is_better_the_lower_end_decides(low: float, high: float, expected: str) -> None:
-    assert verdict(GOALS["P2", "share"], low, high) == expected
+    assert verdict(GOALS["P2", "share"], low, high, 0.0) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high", "noise", "expected"),
+    [
+        (("P2", 500), 0.1, 0.19, None, NO_CONTROL),
+        (("P2", 500), 0.1, 0.19, 1.04, GOAL_MET),
+        (("P2", 500), 0.1, 0.19, 1.1, FLOOR_MET),
+        (("P2", 500), 0.1, 0.19, 1.6, ACROSS),
+        (("P2", 500), 0.31, 0.4, 1.1, ACROSS),
+        (("P2", "share"), 0.86, 1, None, NO_CONTROL),
+        (("P2", "share"), 0.86, 1, 0.05, FLOOR_MET),
+        (("P2", "share"), 0.86, 1, 0.2, ACROSS),
+        (("P8", 500), 0.99, 1.01, 1.2, ACROSS),
+    ],
+)
+def test_more_noise_never_passes_more_easily_and_without_a_control_nothing_does(
+    name: tuple[str, int | str], low: float, high: float, noise: float | None, expected: str
+) -> None:
+    assert verdict(GOALS[name], low, high, noise) == expected
 
 
 def test_what_cannot_be_measured_says_why() -> None:
-    row = evaluated(GOALS["P1", 500], {"estimate": 0.5, "low": 0.4, "high": 0.6, "rounds": 9}, why_not="no delays")
+    row = evaluated(GOALS["P1", 500], {"estimate": 0.5, "low": 0.4, "high": 0.6, "rounds": 9}, 1.0, why_not="no delays")
     assert (row["verdict"], row["estimate"]) == ("not measurable here: no delays", 0.5)
 
 
@@ -145,11 +165,13 @@ def test_p0_is_patched_over_stock_and_measured_only_where_stock_takes_part() -> 
     }
     rows = verdicts.goals(data, found)
     assert [(row["id"], row["estimate"], row["verdict"]) for row in rows] == [
-        ("P0", pytest.approx(1.02), GOAL_MET),
-        ("P0", pytest.approx(1.02), GOAL_MET),
+        ("P0", pytest.approx(1.02), NO_CONTROL),
+        ("P0", pytest.approx(1.02), NO_CONTROL),
     ]
+    calm = verdicts.goals({**data, "noise": [{"per_thousand": q, "factor": 1.001} for q in (500, 990)]}, found)
+    assert [row["verdict"] for row in calm] == [GOAL_MET, GOAL_MET]
     assert rows[0]["note"] == "equal within a factor of 1.05: shown, p = 0.016"
     loud = verdicts.goals({**data, "noise": [{"per_thousand": 500, "factor": 1.07}]}, found)
     assert loud[0]["verdict"] == "not shown: acks=all differs from itself by a factor of 1.07, more than the floor"
-    assert loud[1]["verdict"] == GOAL_MET
+    assert loud[1]["verdict"] == NO_CONTROL
     assert verdicts.goals({**data, "modes": modes}, found) == [], "a candidate that waits for all has no other goal"

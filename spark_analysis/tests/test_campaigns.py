@@ -19,7 +19,7 @@ from spark_analysis.report.benchmark import page_section
 from spark_analysis.report.benchmark.goals import GOALS, verdict
 from spark_analysis.report.section import Section
 from spark_analysis.statistics import histograms
-from spark_analysis.statistics.verdict_words import ACROSS, BEYOND, GOAL_MET
+from spark_analysis.statistics.verdict_words import ACROSS, BEYOND, GOAL_MET, NO_CONTROL
 from spark_analysis.tests.generated import MS
 from spark_analysis.tests.generated_bench import bench_run
 
@@ -125,7 +125,7 @@ def test_p8_end_to_end_latency_is_equal_whatever_the_producer_waits_for(spark: S
     ("low", "high", "expected"), [(0.96, 1.04, GOAL_MET), (0.94, 1.04, ACROSS), (0.8, 0.9, BEYOND), (1.06, 1.2, BEYOND)]
 )
 def test_equal_means_on_both_variants(low: float, high: float, expected: str) -> None:
-    assert verdict(GOALS["P8", 500], low, high) == expected
+    assert verdict(GOALS["P8", 500], low, high, 1.0) == expected
 
 
 def test_p6_stalled_followers_need_a_sample_that_carries_the_quantile(spark: SparkSession, tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_a_ramp_gives_the_capacity_of_each_mode(spark: SparkSession, tmp_path: P
     assert part["bench"]["invalid"] == [], "a client that is late is what a ramp looks for"
     (goal,) = part["bench"]["goals"]
     assert goal["what"].startswith("maximum answers/s") and goal["sign"] == "≥ "
-    assert goal["estimate"] == pytest.approx(0.99, abs=0.001) and goal["verdict"] == GOAL_MET
+    assert goal["estimate"] == pytest.approx(0.99, abs=0.001) and goal["verdict"] == NO_CONTROL
     assert "acks=all: 99 answers/s at most; no rate was sustained." in part["findings"]
     page = render.page(document.build([part], []))
     assert "Throughput at the knee" in page and "too few were answered" in page

@@ -16,7 +16,7 @@ from spark_analysis.report.benchmark import verdicts
 from spark_analysis.report.benchmark.knee import knee, steps
 from spark_analysis.report.benchmark.rounds import Rounds
 from spark_analysis.statistics import counts, histograms
-from spark_analysis.statistics.verdict_words import GOAL_MET
+from spark_analysis.statistics.verdict_words import GOAL_MET, NO_CONTROL
 from spark_analysis.tests.generated import MS, START, ack, frame
 from spark_analysis.transforms import end_to_end
 
@@ -121,6 +121,9 @@ def test_the_knee_is_the_highest_sustained_rate_and_capacity_the_most_answers() 
     assert row["estimate"] == data["over_stock"]["estimate"] and row["verdict"] == (
         "not shown: acks=all differs from itself by a factor of 1.09, more than the floor"
     )
-    data["ratios"].pop("control")
+    data["ratios"]["control"] |= {"low": 0.999, "high": 1.001}
     (row,) = verdicts.goals({"knee": data, "modes": MODES, "workload": {"fault": None}}, Rounds({}, {}))
     assert row["verdict"] == GOAL_MET
+    data["ratios"].pop("control")
+    (row,) = verdicts.goals({"knee": data, "modes": MODES, "workload": {"fault": None}}, Rounds({}, {}))
+    assert row["verdict"] == NO_CONTROL

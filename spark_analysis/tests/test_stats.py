@@ -16,21 +16,22 @@ from spark_analysis.statistics import stats
 def test_fewer_than_six_rounds_carry_no_interval_and_no_verdict() -> None:
     five = [0.5] * 5
     assert not any((stats.signed_rank_ratio(five), stats.signed_rank_p(five), stats.equivalence(five, 1.1)))
-    assert stats.verdict(None, None) == "not enough runs"
+    assert stats.verdict(None, None, 1.0) == stats.verdict(None, None, None) == "not enough runs"
 
 
 @pytest.mark.parametrize(("factor", "verdict"), [(0.8, "improved"), (1.25, "regressed"), (1.0, "within noise")])
 def test_verdict_follows_the_interval(factor: float, verdict: str) -> None:
     found = stats.signed_rank_ratio([factor * x for x in (0.97, 1.02, 0.99, 1.01, 1.03, 0.98)])
     assert found is not None and found.low <= factor <= found.high
-    assert stats.verdict(found.low, found.high) == verdict
+    assert stats.verdict(found.low, found.high, 1.0) == verdict
     assert stats.verdict(found.low, found.high, noise=1.4) == "within noise"
+    assert stats.verdict(found.low, found.high, noise=None) == "not shown: no control"
 
 
 def test_noise_is_the_farther_end_of_what_a_mode_differs_from_itself_by() -> None:
     assert stats.noise_factor(0.8, 1.1) == pytest.approx(1.25)
     assert stats.noise_factor(0.95, 1.1) == pytest.approx(1.1)
-    assert stats.noise_factor(None, None) == 1
+    assert stats.noise_factor(None, None) is None
     assert stats.verdict(0.85, 0.9, noise=1.25) == "within noise" and stats.verdict(0.7, 0.79, noise=1.25) == "improved"
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from spark_analysis.report.benchmark import trials
 from spark_analysis.report.benchmark.goals import GOALS
-from spark_analysis.statistics.verdict_words import FLOOR_MET, GOAL_MET, NOT_ENOUGH, NOT_HERE
+from spark_analysis.statistics.verdict_words import FLOOR_MET, GOAL_MET, NO_CONTROL, NOT_ENOUGH, NOT_HERE
 
 P50 = GOALS["P0", 500].what
 MODES = [{"role": "baseline", "label": "acks=all"}, {"role": "candidate", "label": "acks=-2"}]
 
 
-def trial(number: int, ratio: float | None, again: float = 1.01, **spec: Any) -> dict[str, Any]:
+def trial(number: int, ratio: float | None, again: float | None = 1.0, **spec: Any) -> dict[str, Any]:
     """A run's part, reduced to a goal with its ratio and the ratio of the control."""
     goal = {"id": "P0", "what": P50, "estimate": ratio, "verdict": NOT_ENOUGH}
     noise = {"role": "control", "part": "quiet", "per_thousand": 500, "estimate": again}
@@ -54,6 +55,28 @@ def test_noise_over_trials_beyond_the_floor_shows_nothing() -> None:
     )
 
 
+def test_trials_without_a_control_show_nothing() -> None:
+    runs = [trial(n, 1.0 + n / 1000) for n in range(6)]
+    for run in runs:
+        run["bench"]["ratios"] = []
+    (found,) = trials.over_trials(runs)
+    assert found["goals"][0]["verdict"] == NO_CONTROL
+
+
+def test_another_goal_over_trials_is_evaluated_beside_the_greatest_noise_of_them() -> None:
+    def runs(noises: Sequence[float | None]) -> list[dict[str, Any]]:
+        made = [trial(n, None) for n in range(6)]
+        for run, noise in zip(made, noises, strict=True):
+            what = GOALS["P1", 500].what
+            run["bench"]["goals"] = [
+                {"id": "P1", "what": what, "estimate": 0.85, "verdict": NOT_ENOUGH, "noise": noise}
+            ]
+        return made
+
+    observed = [trials.over_trials(runs([*[1.0] * 5, last]))[0]["goals"][0]["verdict"] for last in (1.0, 1.1, None)]
+    assert observed == [GOAL_MET, FLOOR_MET, NO_CONTROL]
+
+
 def test_throughput_is_evaluated_beside_its_own_noise() -> None:
     def runs(again: float) -> list[dict[str, Any]]:
         made = [trial(n, None) for n in range(6)]
@@ -62,7 +85,7 @@ def test_throughput_is_evaluated_beside_its_own_noise() -> None:
             run["bench"] |= {"goals": [goal], "knee": {"ratios": {"control": {"estimate": again + n / 1000}}}}
         return made
 
-    (quiet,), (loud,) = (trials.over_trials(runs(again))[0]["goals"] for again in (0.99, 0.9))
+    (quiet,), (loud,) = (trials.over_trials(runs(again))[0]["goals"] for again in (0.998, 0.9))
     assert quiet["verdict"] == GOAL_MET and quiet["note"].startswith("equal within a factor of 1.053: shown")
     assert loud["verdict"] == "not shown: acks=all differs from itself by a factor of 1.11, more than the floor"
 

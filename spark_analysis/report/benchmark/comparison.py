@@ -29,9 +29,16 @@ def noises(measured: Rounds) -> list[dict[str, Any]]:
     return out
 
 
+def noise_at(noise: list[dict[str, Any]], per_thousand: float) -> float | None:
+    """The noise of one quantile; None without a control whose sample carries it."""
+    return next((row["factor"] for row in noise if row["per_thousand"] == per_thousand), None)
+
+
 def compared(modes: list[dict[str, Any]], measured: Rounds, noise: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Ratios of every mode to the baseline, in every part and quantile that the sample carries."""
-    band = {row["per_thousand"]: row["factor"] for row in noise}
+    """Ratios of every mode to the baseline, in every part and quantile that the sample carries.
+
+    The noise is that of the time before a fault, also for the time of the fault, where it is the least to be expected.
+    """
     out = []
     for part in PARTS:
         for mode in modes:
@@ -40,8 +47,7 @@ def compared(modes: list[dict[str, Any]], measured: Rounds, noise: list[dict[str
                 if mode["role"] != "baseline" and found is not None:
                     primary = mode["role"] == "candidate" and q in PRIMARY
                     place = {"mode": mode["label"], "role": mode["role"], "part": part, "per_thousand": q}
-                    # Baseline and control are compared before the fault only.
-                    factor = band.get(q, 1.0) if part == "quiet" and mode["role"] != "control" else 1.0
+                    factor = 1.0 if mode["role"] == "control" else noise_at(noise, q)
                     out.append({**place, **found, "primary": primary, "noise": factor})
     _adjust(out)
     return out

@@ -8,7 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from spark_analysis.statistics.verdict_words import ACROSS, BEYOND, FLOOR_MET, GOAL_MET, NOT_ENOUGH, NOT_HERE
+from spark_analysis.statistics.verdict_words import (
+    ACROSS,
+    BEYOND,
+    FLOOR_MET,
+    GOAL_MET,
+    NO_CONTROL,
+    NOT_ENOUGH,
+    NOT_HERE,
+)
 
 
 @dataclass(frozen=True)
@@ -24,6 +32,7 @@ class Goal:
     floor: float
     at_least: bool = False
     least: float | None = None
+    share: bool = False  # a share, 0 to 1, whose noise is a share too; else a ratio, whose noise is a factor
 
     @property
     def sign(self) -> str:
@@ -40,7 +49,7 @@ GOALS: dict[tuple[str, int | str], Goal] = {
     ("P1", 990): Goal("P1", "p99, racks 2 ms apart, candidate / acks=all", "0.77", 0.80, 1.0),
     ("P2", 500): Goal("P2", "p50, near rack 2 ms, far 20 ms, candidate / acks=all", "0.14", 0.20, 0.30),
     ("P2", 990): Goal("P2", "p99, near rack 2 ms, far 20 ms, candidate / acks=all", "0.15", 0.25, 0.35),
-    ("P2", "share"): Goal("P2", "share of acks=all's wait removed, p50", "0.88", 0.85, 0.75, at_least=True),
+    ("P2", "share"): Goal("P2", "share of acks=all's wait removed, p50", "0.88", 0.85, 0.75, at_least=True, share=True),
     ("P3", 500): Goal("P3", "p50, candidate / ideal quorum of the same records", "1", 1.05, 1.15),
     ("P3", 990): Goal("P3", "p99, candidate / ideal quorum of the same records", "1", 1.10, 1.25),
     ("P4", 999): Goal("P4", "p99.9, a follower paused / nothing broken, both candidate", "about 1", 1.2, 2.0),
@@ -54,20 +63,27 @@ GOALS: dict[tuple[str, int | str], Goal] = {
 }
 
 
-def evaluated(goal: Goal, found: dict[str, Any] | None, *, why_not: str = "", note: str = "") -> dict[str, Any]:
-    """One row: ``found`` has estimate, low, high and rounds; ``why_not`` why this run cannot measure it."""
+def evaluated(
+    goal: Goal, found: dict[str, Any] | None, noise: float | None, *, why_not: str = "", note: str = ""
+) -> dict[str, Any]:
+    """One row: ``found`` has estimate, low, high and rounds; ``noise`` is what the baseline differs from itself by,
+    None without a control; ``why_not`` why this run cannot measure it.
+    """
     found = found or {"estimate": None, "low": None, "high": None, "rounds": 0}
     observed = {k: found[k] for k in ("estimate", "low", "high", "rounds")}
-    row = {**vars(goal), "sign": goal.sign, **observed, "note": note}
+    row = {**vars(goal), "sign": goal.sign, **observed, "noise": noise, "note": note}
     if why_not:
         return {**row, "verdict": f"{NOT_HERE}: {why_not}"}
-    return {**row, "verdict": verdict(goal, found["low"], found["high"])}
+    return {**row, "verdict": verdict(goal, found["low"], found["high"], noise)}
 
 
-def verdict(goal: Goal, low: float | None, high: float | None) -> str:
-    """The verdict by the full interval."""
+def verdict(goal: Goal, low: float | None, high: float | None, noise: float | None) -> str:
+    """The verdict by the full interval, which is made wider by the noise: more noise never passes more easily."""
     if low is None or high is None:
         return NOT_ENOUGH
+    if noise is None:
+        return NO_CONTROL
+    low, high = (low - noise, high + noise) if goal.share else (low / noise, high * noise)
     if goal.least is not None:
         inside, outside = goal.least <= low and high <= goal.goal, high < goal.least or low > goal.goal
         return GOAL_MET if inside else BEYOND if outside else ACROSS

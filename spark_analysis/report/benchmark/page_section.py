@@ -139,9 +139,11 @@ def _end_to_end(
     histogram = counts.bucketed(observed).group_by([*_BLOCK, VALUE], use_threads=False).aggregate([(RECORDS, "sum")])
     histogram = histogram.rename_columns([*_BLOCK, VALUE, RECORDS])
     measured = _measured(counts.quantiles(observed, _BLOCK), together, histogram)
+    noise = noises(measured)
     return {
+        "noise": noise,
         "pooled": _with_intervals([r for r in together if r["value_us"] is not None], measured),
-        "ratios": compared(modes, measured, noises(measured)),
+        "ratios": compared(modes, measured, noise),
     }
 
 
@@ -239,14 +241,24 @@ def _fault(spark: SparkSession, run: Run, spec: dict[str, Any], windows: DataFra
     max_us = {(r["block"], r["part"]): r["max_us_max"] for r in longest}
     parts = rows(benchmark.silences(run.acks, windows).drop("run").orderBy("block", F.desc("part")))
     parts = [{**p, "max_us": max_us.get((p["block"], p["part"]))} for p in parts]
-    new, old = ("candidate", FAULT), ("baseline", FAULT)
+    new, old, again = ("candidate", FAULT), ("baseline", FAULT), ("control", FAULT)
     known = [p for p in parts if p["max_us"] is not None]
     return {
         "parts": parts,
-        "max_ratio": per_round(known, new, old, lambda p: float(p["max_us"])),
-        "silence_ratio": per_round(parts, new, old, lambda p: float(p["silence_s"])),
+        "max_ratio": per_round(known, new, old, _max_us),
+        "max_again": per_round(known, again, old, _max_us),
+        "silence_ratio": per_round(parts, new, old, _silence_s),
+        "silence_again": per_round(parts, again, old, _silence_s),
         "timeline": _timeline(spark, run, spec, rows(windows)),
     }
+
+
+def _max_us(part: dict[str, Any]) -> float:
+    return float(part["max_us"])
+
+
+def _silence_s(part: dict[str, Any]) -> float:
+    return float(part["silence_s"])
 
 
 def _timeline(

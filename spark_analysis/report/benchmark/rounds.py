@@ -75,9 +75,9 @@ def ratios(values: list[float]) -> dict[str, Any] | None:
     return _row(median(values), found, len(values), BY_ROUND, p, values)
 
 
-def noise_of(again: dict[str, Any] | None) -> float:
-    """The factor by which the baseline differed from its control, from their ratio; 1 where there is no control."""
-    return 1.0 if again is None else stats.noise_factor(again["low"], again["high"])
+def noise_of(again: dict[str, Any] | None) -> float | None:
+    """The factor by which the baseline differed from its control, from their ratio; None where that is not known."""
+    return None if again is None else stats.noise_factor(again["low"], again["high"])
 
 
 def per_round(

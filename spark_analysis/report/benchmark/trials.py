@@ -8,7 +8,7 @@ interval over rounds does not include their effect. Only several trials separate
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from spark_analysis.report import words
@@ -40,7 +40,10 @@ def _together(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
         answered = [row for row in rows if not row["verdict"].startswith(NOT_HERE)]
         found = ratios([row["estimate"] for row in answered if row["estimate"]])
         if found is not None:
-            row = against_stock(of, found, _noise(runs, of)) if name == "P0" else evaluated(goal, found)
+            if name == "P0":
+                row = against_stock(of, found, _noise(runs, of))
+            else:
+                row = evaluated(goal, found, _worst(row["noise"] for row in answered))
             goals.append({**row, "by_trial": found["by_round"]})
     name = runs[0]["name"]
     label = next(m["label"] for m in runs[0]["spec"]["workload"]["modes"] if m["role"] == "candidate")
@@ -48,8 +51,14 @@ def _together(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"name": name, "runs": [run["run_id"] for run in runs], "goals": goals, "findings": findings}
 
 
-def _noise(runs: Sequence[dict[str, Any]], of: int | str) -> float:
-    """The factor by which the baseline differed from its control over the trials; 1 without a control."""
+def _worst(noises: Iterable[float | None]) -> float | None:
+    """The greatest noise of all trials; None if one is not known."""
+    known = list(noises)
+    return None if None in known else max((n for n in known if n is not None), default=None)
+
+
+def _noise(runs: Sequence[dict[str, Any]], of: int | str) -> float | None:
+    """The factor by which the baseline differed from its control over the trials; None without a control."""
     observed = [again["estimate"] for run in runs if (again := _again(run["bench"], of))]
     return noise_of(ratios(observed))
 

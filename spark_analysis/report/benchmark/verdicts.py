@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from spark_analysis.report.benchmark.comparison import noise_at
 from spark_analysis.report.benchmark.goals import GOALS, evaluated
 from spark_analysis.report.benchmark.rounds import Rounds, noise_of
 from spark_analysis.statistics import stats
@@ -21,15 +22,21 @@ def goals(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
         return _throughput(data)
     if data["workload"].get("stalls"):
         stalled = measured.ratio(("candidate", QUIET), ("baseline", QUIET), 999)
-        return [evaluated(GOALS["P6", 999], stalled, note="" if stalled else _TOO_FEW)]
+        noise = noise_at(data["noise"], 999)
+        return [evaluated(GOALS["P6", 999], stalled, noise, note="" if stalled else _TOO_FEW)]
     if data.get("end_to_end"):
-        ratios = {(r["role"], r["per_thousand"]): r for r in data["end_to_end"]["ratios"]}
-        return [evaluated(GOALS["P8", q], ratios.get(("candidate", q)), note=_NO_GAIN) for q in (500, 990)]
+        found = {q: _candidate(data["end_to_end"]["ratios"], q) for q in (500, 990)}
+        band = data["end_to_end"]["noise"]
+        return [evaluated(GOALS["P8", q], found[q], noise_at(band, q), note=_NO_GAIN) for q in (500, 990)]
     if fault is None:
         new = next(m for m in data["modes"] if m["role"] == "candidate")
         early = new["acks"] in ("min.insync.replicas", "-2")
         return [*_stock(data, measured), *([*_distances(data, measured), *_ideal(data)] if early else [])]
     return _paused(data, measured) if fault["how"] == "pause" else _killed(data)
+
+
+def _candidate(ratios: list[dict[str, Any]], per_thousand: int) -> dict[str, Any] | None:
+    return next((r for r in ratios if (r["role"], r["per_thousand"]) == ("candidate", per_thousand)), None)
 
 
 def _throughput(data: dict[str, Any]) -> list[dict[str, Any]]:
@@ -48,17 +55,16 @@ _NO_GAIN = "a consumer receives a record when all in-sync replicas have it: no g
 def _stock(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     if not any(m["role"] == "stock" for m in data["modes"]):
         return []
-    band = {row["per_thousand"]: row["factor"] for row in data["noise"]}
     variants = ("baseline", QUIET), ("stock", QUIET)
-    return [against_stock(q, measured.ratio(*variants, q), band.get(q, 1.0)) for q in (500, 990)]
+    return [against_stock(q, measured.ratio(*variants, q), noise_at(data["noise"], q)) for q in (500, 990)]
 
 
-def against_stock(of: int | str, found: dict[str, Any] | None, noise: float, note: str = "") -> dict[str, Any]:
+def against_stock(of: int | str, found: dict[str, Any] | None, noise: float | None, note: str = "") -> dict[str, Any]:
     """The row of a part of P0. Nothing is shown where acks=all differs from its control by more than the floor."""
     goal = GOALS["P0", of]
     margin = 1 / goal.floor if goal.at_least else goal.floor
-    row = evaluated(goal, found, note="; ".join(filter(None, [note, _no_regression(found, margin)])))
-    if noise > margin and row["verdict"] != NOT_ENOUGH:
+    row = evaluated(goal, found, noise, note="; ".join(filter(None, [note, _no_regression(found, margin)])))
+    if noise is not None and noise > margin and row["verdict"] != NOT_ENOUGH:
         row["verdict"] = f"not shown: acks=all differs from itself by a factor of {noise:.2f}, more than the floor"
     return row
 
@@ -75,13 +81,22 @@ def _distances(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     new, old, least = ("candidate", QUIET), ("baseline", QUIET), ("least", QUIET)
     distances = sorted(data["rtt_ms"].values())
     found = {q: measured.ratio(new, old, q) for q in (500, 990)}
+    noise = {q: noise_at(data["noise"], q) for q in (500, 990)}
     equal = bool(distances) and all(_NEAR[0] <= d <= _NEAR[1] for d in distances)
     unequal = bool(distances) and _NEAR[0] <= distances[0] <= _NEAR[1] and _FAR[0] <= distances[-1] <= _FAR[1]
     if unequal:
         share = measured.share_removed(new, old, least, 500)
-        return [*(evaluated(GOALS["P2", q], found[q]) for q in (500, 990)), evaluated(GOALS["P2", "share"], share)]
+        again = measured.share_removed(("control", QUIET), old, least, 500)
+        rows = [evaluated(GOALS["P2", q], found[q], noise[q]) for q in (500, 990)]
+        return [*rows, evaluated(GOALS["P2", "share"], share, _apart(again))]
     why = "" if equal else "the racks are not 2 ms apart"
-    return [evaluated(GOALS["P1", q], found[q], why_not=why) for q in (500, 990)]
+    return [evaluated(GOALS["P1", q], found[q], noise[q], why_not=why) for q in (500, 990)]
+
+
+def _apart(again: dict[str, Any] | None) -> float | None:
+    """The share of its own wait that the baseline seems to avoid or to add when it is measured once more."""
+    known = again is not None and again["low"] is not None
+    return max(abs(again["low"]), abs(again["high"])) if again and known else None
 
 
 def _ideal(data: dict[str, Any]) -> list[dict[str, Any]]:
@@ -89,9 +104,9 @@ def _ideal(data: dict[str, Any]) -> list[dict[str, Any]]:
     mode = next((m for m in modes if m["role"] == "candidate"), None)
     if mode is None:
         why = "the fetches of the followers were not logged" if not modes else "the candidate waits for no follower"
-        return [evaluated(GOALS["P3", q], None, why_not=why) for q in (500, 990)]
+        return [evaluated(GOALS["P3", q], None, None, why_not=why) for q in (500, 990)]
     by_quantile = {row["per_thousand"]: row["ratio"] for row in mode["quantiles"]}
-    return [evaluated(GOALS["P3", q], by_quantile[q], note=_ANSWER) for q in (500, 990)]
+    return [evaluated(GOALS["P3", q], by_quantile[q], noise_at(data["noise"], q), note=_ANSWER) for q in (500, 990)]
 
 
 _ANSWER = "the way of the answer back to the client is in the numerator only"
@@ -99,7 +114,7 @@ _ANSWER = "the way of the answer back to the client is in the numerator only"
 
 def _paused(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     broken, healthy = ("candidate", FAULT), ("candidate", QUIET)
-    goal, note = GOALS["P4", 999], ""
+    goal, note, noise = GOALS["P4", 999], "", noise_at(data["noise"], 999)
     found = measured.ratio(broken, healthy, 999)
     if found is None:
         deepest = next((q for q in (990, 900, 500) if measured.ratio(broken, healthy, q) is not None), None)
@@ -108,14 +123,16 @@ def _paused(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
         if shown is not None and deepest is not None:
             note += f"; p{deepest / 10:g} is shown instead"
             found = {**shown, "low": None, "high": None}
-    first = evaluated(goal, found, note=note)
-    return [first, evaluated(GOALS["P4", "max"], data["fault"]["max_ratio"], note=_lost(data))]
+    first = evaluated(goal, found, noise, note=note)
+    longest = data["fault"]["max_ratio"], noise_of(data["fault"]["max_again"])
+    return [first, evaluated(GOALS["P4", "max"], *longest, note=_lost(data))]
 
 
 def _killed(data: dict[str, Any]) -> list[dict[str, Any]]:
     if data["workload"]["fault"]["target"].removeprefix("rack:") in data["workload"]["topic"]["leaders"]:
         return []  # an election takes the same time in every mode
-    return [evaluated(GOALS["P5", "gap"], data["fault"]["silence_ratio"], note=_lost(data))]
+    silence = data["fault"]["silence_ratio"], noise_of(data["fault"]["silence_again"])
+    return [evaluated(GOALS["P5", "gap"], *silence, note=_lost(data))]
 
 
 def _lost(data: dict[str, Any]) -> str:
