@@ -156,6 +156,7 @@ final class ProduceRun {
 
     /** Handles SIGTERM: stops sending, then delays the exit until everything is written; a process of one run ends itself. */
     private void terminated() {
+        Server.refuse();
         control.stop("SIGTERM");
         try {
             long seconds = (long) Math.ceil(settings.closeSeconds()) + 5;

@@ -28,7 +28,14 @@ final class Server {
     private static final Set<PosixFilePermission> OTHERS = EnumSet.of(PosixFilePermission.GROUP_EXECUTE,
         PosixFilePermission.OTHERS_EXECUTE);
 
+    private static volatile boolean ending;
+
     private Server() {
+    }
+
+    /** From now on no run is served: the process is ending, and the caller of the next one starts another. */
+    static void refuse() {
+        ending = true;
     }
 
     /** Serves until stdin ends: its owner is gone then, and nobody needs the runs. */
@@ -71,7 +78,10 @@ final class Server {
 
     private static void run(SocketChannel connection) {
         try (connection) {
-            // An empty line says that the run is served: a process that has just died may still take connections.
+            // An empty line says that the run is served: a process that is ending or has just died may still take connections.
+            if (ending) {
+                return;
+            }
             send(connection, "");
             // Not closed: that would wait for whoever reads from it.
             BufferedReader in = reader(connection);
