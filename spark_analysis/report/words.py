@@ -204,7 +204,7 @@ def chance(value: float | None) -> str:
 def noise(row: dict[str, Any]) -> str:
     """The noise of a row, as text: a factor, or a share where the row is about one."""
     if row["noise"] is None:
-        return "no control"
+        return "not known"
     return f"±{number(row['noise'])}" if row.get("share") else f"×{number(row['noise'])}"  # noqa: RUF001
 
 

@@ -135,7 +135,7 @@ def test_the_markdown_has_the_findings_and_the_tables_of_a_benchmark(report: Pat
         [f"| {mode['label']}", "500"] for mode in document["runs"][1]["bench"]["modes"]
     ]
     widths = {line.count(" | ") for line in text.splitlines() if line.startswith("| P")}
-    assert widths == {8}, "nine columns in every row of the goals"
+    assert widths == {9}, "ten columns in every row of the goals"
 
 
 def test_trials_of_the_same_benchmark_are_reported_together(document: dict[str, Any]) -> None:
@@ -148,8 +148,8 @@ def test_trials_of_the_same_benchmark_are_reported_together(document: dict[str, 
     place = lines.index("## made: 2 trials, each on a fresh cluster")
     head = next(n for n in range(place, len(lines)) if lines[n].startswith("| "))
     assert lines[place + 2].startswith("- made, 2 trials: P")
-    assert lines[head].endswith("| 95 % interval | trials | verdict | each trial |")
-    assert lines[head + 2].endswith(f"| - | 2 | not enough runs | {ratio:.2f}, {ratio:.2f} |")
+    assert lines[head].endswith("| 95 % interval | noise | trials | verdict | each trial |")
+    assert lines[head + 2].endswith(f"| - | not known | 2 | not enough runs | {ratio:.2f}, {ratio:.2f} |")
     page = Text(render.page(made)).text
     assert "2 trials, each on a fresh cluster" in page and f"not enough runs {ratio:.2f}, {ratio:.2f}" in page
     assert "each on a fresh cluster" not in Text(render.page(build([one], []))).text
