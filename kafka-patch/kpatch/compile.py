@@ -17,6 +17,7 @@ from kpatch.errors import KpatchError
 from kpatch.git import git
 
 Progress = Callable[[str], None]
+_INSTALL = "Install a JDK 17: apt-get install openjdk-17-jdk-headless"
 _STRICT = ("-Xlint:all", "-Werror", "-implicit:none")
 
 
@@ -36,9 +37,7 @@ def tools() -> Tools:
         home = os.environ.get("JAVA_HOME")
         path = f"{home}/bin/{name}" if home and Path(home, "bin", name).exists() else shutil.which(name)
         if not path:
-            raise KpatchError(
-                "no JDK", f"{name} is not on PATH", "Install a JDK 17: apt-get install openjdk-17-jdk-headless"
-            )
+            raise KpatchError("no JDK", f"{name} is not on PATH", _INSTALL)
         found.append(path)
     return Tools(found[0], found[1], tuple(a.file for a in upstream.artifacts("scalac")))
 
@@ -63,9 +62,7 @@ def javac_version() -> str:
     version = re.search(r"^javac (\S+)$", done.stdout + done.stderr, re.MULTILINE)
     if done.returncode != 0 or version is None:
         observed = f"exit code {done.returncode}: {(done.stderr or done.stdout).strip()[:200]}"
-        raise KpatchError(
-            f"{javac} -version failed", observed, "Install a JDK 17: apt-get install openjdk-17-jdk-headless"
-        )
+        raise KpatchError(f"{javac} -version failed", observed, _INSTALL)
     return version[1]
 
 

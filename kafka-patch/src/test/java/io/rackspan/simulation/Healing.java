@@ -63,18 +63,28 @@ final class Healing {
         heal(world);
         if (!world.set(world.setup.minReplicas(), world.controller.level() == 0 ? 0 : world.setup.minRacks()))
             throw new Violation(Violation.Kind.FAILED, "the minimums of the beginning are refused");
-        world.controller.reassign(world.setup.replicas());
+        moveTo(world, world.setup.replicas(), "after all has healed");
+        write(world, "after all has healed");
+        for (Broker broker : world.brokers)
+            if (!broker.writes.waiting().isEmpty())
+                throw new Violation(Violation.Kind.NOT_ANSWERED, "after all has healed: " + broker.writes.waiting());
+    }
+
+    /** Reassigns the partition, and requires that it comes to an end. */
+    static void moveTo(World world, List<Integer> replicas, String when) {
+        world.controller.reassign(replicas);
         if (!heal(world))
-            throw new Violation(Violation.Kind.NOT_WRITABLE, "after all has healed: " + world.state());
+            throw new Violation(Violation.Kind.NOT_WRITABLE, when + ": " + world.state());
+    }
+
+    /** Writes a record, and requires that it is acknowledged. */
+    static void write(World world, String when) {
         Broker leader = world.broker(world.controller.partition().leader);
         int before = world.guarantee.promised();
         int record = world.nextRecord();
         String answer = leader.writes.produce(record, Writes.ALL);
         heal(world);
         if (world.guarantee.promised() == before)
-            throw new Violation(Violation.Kind.NOT_WRITABLE, "record " + record + " was not acknowledged after all has healed: " + answer + "; " + world.state());
-        for (Broker broker : world.brokers)
-            if (!broker.writes.waiting().isEmpty())
-                throw new Violation(Violation.Kind.NOT_ANSWERED, "after all has healed: " + broker.writes.waiting());
+            throw new Violation(Violation.Kind.NOT_WRITABLE, "record " + record + " was not acknowledged " + when + ": " + answer + "; " + world.state());
     }
 }

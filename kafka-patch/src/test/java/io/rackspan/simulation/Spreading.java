@@ -46,18 +46,11 @@ final class Spreading {
         if (narrow.size() > 1)
             checkEligible(leader, world.broker(narrow.get(narrow.indexOf(leader.id) == 0 ? 1 : 0)));
         moveTo(all, "the added replicas are in sync");
-        Broker now = world.broker(world.controller.partition().leader);
-        int before = world.guarantee.promised();
-        String answer = now.writes.produce(world.nextRecord(), Writes.ALL);
-        Healing.heal(world);
-        if (world.guarantee.promised() == before)
-            throw new Violation(Violation.Kind.NOT_WRITABLE, "after the replicas were spread: " + answer + "; " + world.state());
+        Healing.write(world, "after the replicas were spread");
     }
 
     private void moveTo(List<Integer> replicas, String what) {
-        world.controller.reassign(replicas);
-        if (!Healing.heal(world))
-            throw new Violation(Violation.Kind.NOT_WRITABLE, what + ": " + world.state());
+        Healing.moveTo(world, replicas, what);
         world.say(() -> what + "\n      " + world.state());
     }
 

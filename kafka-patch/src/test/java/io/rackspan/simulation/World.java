@@ -114,7 +114,7 @@ final class World {
         return refusal;
     }
 
-    /** Removes what the level puts in force, and lowers it to 0. */
+    /** Removes what the level puts in force, and lowers it to 0. Returns the refusal, which is empty if there is none. */
     String lower() {
         controller.setting(TopicConfig.MIN_IN_SYNC_RACKS_CONFIG, null);
         controller.removeClusterDefault();

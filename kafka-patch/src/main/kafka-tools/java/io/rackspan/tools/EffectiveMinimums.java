@@ -7,6 +7,7 @@ import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.config.TopicConfig;
 
 import io.rackspan.metadata.InternalTopics;
+import io.rackspan.metadata.LevelSettings;
 import io.rackspan.protocol.Racks;
 
 /**
@@ -23,21 +24,18 @@ public final class EffectiveMinimums {
         int replicas = info.replicas().size();
         boolean racksKnown = info.replicas().stream().allMatch(Racks::isNamed);
         int racks = racksKnown ? Racks.span(info.replicas(), Racks::of) : Integer.MAX_VALUE;
+        int minReplicas = value(config, TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG);
+        boolean fewReplicasRefused = minReplicas > replicas && !isClamped(config) && ConfigAtLevel.isInForce(config);
         // Racks are required from level 1 on only
         String refused = InternalTopics.contains(topic) ? "" : ", acks=all is refused";
-        return replicas(config, replicas, refused) + column("MinInSyncRacks", value(config, TopicConfig.MIN_IN_SYNC_RACKS_CONFIG), racks, refused);
+        return column("MinInSyncReplicas", minReplicas, replicas, fewReplicasRefused ? refused : "") +
+            column("MinInSyncRacks", value(config, TopicConfig.MIN_IN_SYNC_RACKS_CONFIG), racks, refused);
     }
 
-    private static String replicas(Config config, int most, String refused) {
-        int configured = value(config, TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG);
-        boolean met = configured <= most;
-        return met ? "" : column("MinInSyncReplicas", configured, most, isClamped(config) || !ConfigAtLevel.isInForce(config) ? "" : refused);
-    }
-
-    /** The topic's value or the cluster default; a value in server.properties does not count. */
     private static boolean isClamped(Config config) {
-        ConfigEntry entry = config.get(TopicConfig.MIN_IN_SYNC_REPLICAS_INCONSISTENT_ACTION_CONFIG);
-        return entry != null && "clamp".equals(entry.value()) && entry.source() != ConfigEntry.ConfigSource.STATIC_BROKER_CONFIG;
+        ConfigEntry entry = config.get(LevelSettings.ACTION);
+        boolean counts = entry != null && entry.source() != ConfigEntry.ConfigSource.STATIC_BROKER_CONFIG;
+        return counts && LevelSettings.isClamped(entry.value(), null);
     }
 
     private static String column(String name, int configured, int most, String more) {

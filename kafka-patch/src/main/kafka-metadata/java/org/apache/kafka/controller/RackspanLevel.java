@@ -161,6 +161,10 @@ final class RackspanLevel {
         if (!inconsistent.isEmpty())
             reasons.add("Topics with fewer replicas than " + TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG + " would refuse acks=all from then on: " +
                 LevelSettings.named(inconsistent) + ". Lower the setting or add replicas, set " + ACTION + "=clamp on them, or set it to reject if that is wanted.");
+        return together(reasons);
+    }
+
+    private static Optional<String> together(List<String> reasons) {
         return reasons.isEmpty() ? Optional.empty() : Optional.of(String.join(" ", reasons));
     }
 
@@ -199,7 +203,7 @@ final class RackspanLevel {
             reasons.add("Partitions of these topics have no leader and several eligible replicas, and one in-sync replica suffices: " +
                 LevelSettings.named(eligible) + ". At level 0 the others would stay eligible when one of them leads and acknowledges alone. Start their " +
                 "brokers, or set min.insync.replicas of these topics to 2 or more until they have leaders.");
-        return reasons.isEmpty() ? Optional.empty() : Optional.of(String.join(" ", reasons));
+        return together(reasons);
     }
 
     private static ControllerResult<ApiError> refused(String feature, int level, String reason) {
