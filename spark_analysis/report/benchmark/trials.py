@@ -8,7 +8,7 @@ interval over rounds does not include their effect. Only several trials separate
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from spark_analysis.report import words
@@ -43,7 +43,7 @@ def _together(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
             if name == "P0":
                 row = against_stock(of, found, _noise(runs, of))
             else:
-                row = evaluated(goal, found, _worst(row["noise"] for row in answered))
+                row = evaluated(goal, found, _worst([row["noise"] for row in answered]))
             goals.append({**row, "by_trial": found["by_round"]})
     name = runs[0]["name"]
     label = next(m["label"] for m in runs[0]["spec"]["workload"]["modes"] if m["role"] == "candidate")
@@ -51,10 +51,10 @@ def _together(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"name": name, "runs": [run["run_id"] for run in runs], "goals": goals, "findings": findings}
 
 
-def _worst(noises: Iterable[float | None]) -> float | None:
-    """The greatest noise of all trials; None if one is not known."""
-    known = list(noises)
-    return None if None in known else max((n for n in known if n is not None), default=None)
+def _worst(noises: Sequence[float | None]) -> float | None:
+    """The greatest noise of the trials, at least one; None if one is not known."""
+    known = [noise for noise in noises if noise is not None]
+    return max(known) if len(known) == len(noises) else None
 
 
 def _noise(runs: Sequence[dict[str, Any]], of: int | str) -> float | None:

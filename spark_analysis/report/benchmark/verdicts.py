@@ -25,18 +25,14 @@ def goals(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
         noise = noise_at(data["noise"], 999)
         return [evaluated(GOALS["P6", 999], stalled, noise, note="" if stalled else _TOO_FEW)]
     if data.get("end_to_end"):
-        found = {q: _candidate(data["end_to_end"]["ratios"], q) for q in (500, 990)}
-        band = data["end_to_end"]["noise"]
-        return [evaluated(GOALS["P8", q], found[q], noise_at(band, q), note=_NO_GAIN) for q in (500, 990)]
+        ratios = {(r["role"], r["per_thousand"]): r for r in data["end_to_end"]["ratios"]}
+        found = {q: (ratios.get(("candidate", q)), noise_at(data["end_to_end"]["noise"], q)) for q in (500, 990)}
+        return [evaluated(GOALS["P8", q], *found[q], note=_NO_GAIN) for q in (500, 990)]
     if fault is None:
         new = next(m for m in data["modes"] if m["role"] == "candidate")
         early = new["acks"] in ("min.insync.replicas", "-2")
         return [*_stock(data, measured), *([*_distances(data, measured), *_ideal(data)] if early else [])]
     return _paused(data, measured) if fault["how"] == "pause" else _killed(data)
-
-
-def _candidate(ratios: list[dict[str, Any]], per_thousand: int) -> dict[str, Any] | None:
-    return next((r for r in ratios if (r["role"], r["per_thousand"]) == ("candidate", per_thousand)), None)
 
 
 def _throughput(data: dict[str, Any]) -> list[dict[str, Any]]:
@@ -95,8 +91,9 @@ def _distances(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
 
 def _apart(again: dict[str, Any] | None) -> float | None:
     """The share of its own wait that the baseline seems to avoid or to add when it is measured once more."""
-    known = again is not None and again["low"] is not None
-    return max(abs(again["low"]), abs(again["high"])) if again and known else None
+    if again is None or again["low"] is None:
+        return None
+    return float(max(abs(again["low"]), abs(again["high"])))
 
 
 def _ideal(data: dict[str, Any]) -> list[dict[str, Any]]:
