@@ -27,7 +27,7 @@ from harness.common.errors import Exit, usage_error
 from harness.common.paths import project_root
 from harness.distribution.build import archive_spark_classes, build, gradle
 from harness.ducktape_support.session import failures, read_report
-from harness.ducktape_support.suites import chosen_tests, include, path_in_project
+from harness.ducktape_support.suites import CLIENT_TESTS, chosen_tests, include
 from harness.third_party_clients.prepare import prepare
 
 
@@ -58,8 +58,7 @@ def test(
             observed=f"system tests: {' '.join(suites)}",
             do="name either system tests or stages",
         )
-    for suite in suites or []:
-        path_in_project(suite)
+    named = chosen_tests(suites or [])
     listed = stage_list.all_stages(folder, full)
     if show:
         _list(listed)
@@ -67,7 +66,7 @@ def test(
     chosen = [] if suites else stage_list.select(listed, stage or [], full)
     progress = ConsoleProgress()
     begin = time.monotonic()
-    _prepare([item.name for item in chosen], suites or [], checks=not suites and not stage, progress=progress)
+    _prepare([item.name for item in chosen], named, checks=not suites and not stage, progress=progress)
     wanted = [system_tests(SYSTEM_TESTS, suites, folder)] if suites else [item.stage() for item in chosen]
     results = test_stages.run(wanted, folder / "logs", progress, jobs)
     times = test_times.write(folder, results, time.monotonic() - begin)
@@ -81,13 +80,12 @@ def test(
         raise typer.Exit(Exit.FAILED)
 
 
-def _prepare(stages: list[str], suites: list[str], *, checks: bool, progress: ConsoleProgress) -> None:
+def _prepare(stages: list[str], tests: list[Path], *, checks: bool, progress: ConsoleProgress) -> None:
     """Installs and brings up to date what the tests run on; with `checks` also looks at patches and jars."""
-    chosen = chosen_tests(suites)
-    clients = ACKS_TESTS in stages or include(chosen, "third_party_clients") or include(chosen, "frameworks")
+    clients = ACKS_TESTS in stages or include(tests, *CLIENT_TESTS)
     needs = [*BUILD, NETWORKS, *(CLIENTS if clients else ())]
     needs += [*(BACKENDS if "harness" in stages else ()), *((BROWSER,) if "analysis" in stages else ())]
-    watched = {"harness", ACKS_TESTS} & set(stages) or include(chosen, "monitoring")
+    watched = {"harness", ACKS_TESTS} & set(stages) or include(tests, "monitoring")
     packaged = {"patch tool", COMPILED, CLEAN_ROOT} & set(stages)
     needs += [*((DEBIAN_TESTS,) if packaged else ()), *(DEBIAN_CHECKS if packaged - {"patch tool"} else ())]
     install([*needs, *((PROMETHEUS,) if watched else ())], progress)

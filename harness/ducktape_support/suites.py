@@ -10,6 +10,8 @@ import yaml
 from harness.common.errors import usage_error
 from harness.common.paths import project_root
 
+CLIENT_TESTS = ("third_party_clients", "frameworks")  # folders of tests that run clients which are built first
+
 
 def path_in_project(path: str | Path) -> str:
     """The path of a suite or test as ducktape wants it: below the project, from there. Raises RackspanError."""
@@ -47,7 +49,7 @@ def chosen_tests(suites: Sequence[str]) -> list[Path]:
     return found
 
 
-def include(chosen: Sequence[Path], folder: str) -> bool:
-    """Checks whether chosen tests are in that folder of the system tests, or are a folder that it is in."""
-    wanted = project_root() / "system_tests" / folder
-    return any(path.is_relative_to(wanted) or wanted.is_relative_to(path) for path in chosen)
+def include(chosen: Sequence[Path], *folders: str) -> bool:
+    """Checks whether chosen tests are in one of these folders of the system tests, or are a folder that one is in."""
+    wanted = [project_root() / "system_tests" / folder for folder in folders]
+    return any(path.is_relative_to(w) or w.is_relative_to(path) for path in chosen for w in wanted)

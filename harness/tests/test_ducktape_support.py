@@ -27,7 +27,7 @@ from harness.common.process_tree import children
 from harness.ducktape_support.host_account import HostAccount
 from harness.ducktape_support.rack_cluster import RackCluster, nodes_by_type
 from harness.ducktape_support.session import SessionResult, read_report, run_suite
-from harness.ducktape_support.suites import chosen_tests, include
+from harness.ducktape_support.suites import CLIENT_TESTS, chosen_tests, include
 
 
 @pytest.fixture
@@ -250,8 +250,7 @@ def test_suites_name_what_there_is() -> None:
     ],
 )
 def test_clients_are_built_for_the_tests_that_run_them(suite: str, clients: bool) -> None:
-    chosen = chosen_tests([suite])
-    assert (include(chosen, "third_party_clients") or include(chosen, "frameworks")) is clients
+    assert include(chosen_tests([suite]), *CLIENT_TESTS) is clients
 
 
 def test_a_session_without_tests_is_an_error(tmp_path: Path) -> None:
