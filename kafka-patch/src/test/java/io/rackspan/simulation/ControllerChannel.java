@@ -5,6 +5,7 @@ import org.apache.kafka.clients.ClientResponse;
 import org.apache.kafka.clients.NodeApiVersions;
 import org.apache.kafka.common.message.AlterPartitionRequestData;
 import org.apache.kafka.common.message.AlterPartitionResponseData;
+import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.AbstractRequest;
 import org.apache.kafka.common.requests.AlterPartitionRequest;
 import org.apache.kafka.common.requests.AlterPartitionResponse;
@@ -31,10 +32,23 @@ final class ControllerChannel implements NodeToControllerChannelManager {
 
     @Override
     public void sendRequest(AbstractRequest.Builder<? extends AbstractRequest> request, ControllerRequestCompletionHandler handler) {
-        send(((AlterPartitionRequest) request.build()).data(), handler);
+        send(new Proposal(((AlterPartitionRequest) request.build()).data(), handler));
     }
 
-    private void send(AlterPartitionRequestData request, ControllerRequestCompletionHandler handler) {
+    /** A request, of which several copies may be under way. */
+    private static final class Proposal {
+        private final AlterPartitionRequestData request;
+        private final ControllerRequestCompletionHandler handler;
+        private boolean isRefused = false;
+
+        Proposal(AlterPartitionRequestData request, ControllerRequestCompletionHandler handler) {
+            this.request = request;
+            this.handler = handler;
+        }
+    }
+
+    private void send(Proposal proposal) {
+        AlterPartitionRequestData request = proposal.request;
         AlterPartitionRequestData.PartitionData change = request.topics().get(0).partitions().get(0);
         // Made of a set, whose order each JVM chooses
         change.setNewIsrWithEpochs(new ArrayList<>(change.newIsrWithEpochs()));
@@ -43,15 +57,24 @@ final class ControllerChannel implements NodeToControllerChannelManager {
             ", leader epoch " + change.leaderEpoch() + ", partition epoch " + change.partitionEpoch();
         Runnable again = () -> {
             if (broker.process() == process)
-                send(request, handler);
+                send(proposal);
         };
         world.network.send(text, () -> {
+            if (proposal.isRefused)
+                return;
+            int level = world.controller.level();
             AlterPartitionResponseData answer = world.controller.alterPartition(checked(request.duplicate()));
+            // At level 0 the base accepts a copy of what it has refused before: no such copy arrives
+            proposal.isRefused = level == 0 && isIneligible(answer);
             world.network.send("answer to " + text, () -> {
                 if (broker.process() == process)
-                    handler.onComplete(new ClientResponse(null, null, "", 0, 0, false, null, null, new AlterPartitionResponse(answer)));
+                    proposal.handler.onComplete(new ClientResponse(null, null, "", 0, 0, false, null, null, new AlterPartitionResponse(answer)));
             }, again);
         }, again);
+    }
+
+    private static boolean isIneligible(AlterPartitionResponseData answer) {
+        return answer.topics().stream().flatMap(topic -> topic.partitions().stream()).anyMatch(partition -> partition.errorCode() == Errors.INELIGIBLE_REPLICA.code());
     }
 
     /** The request as it has to be for the rules that are knocked out. */

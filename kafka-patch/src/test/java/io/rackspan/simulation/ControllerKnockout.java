@@ -29,6 +29,8 @@ final class ControllerKnockout {
         world.controller.checksNoRacks = world.isBroken(Rule.RACKS_CHECKED);
         if (world.isBroken(Rule.ELIGIBLE_SETTINGS))
             world.controller.rewrite = records -> records.stream().filter(record -> !(record.message() instanceof ClearElrRecord)).toList();
+        if (world.isBroken(Rule.REFUSED_COPIES))
+            world.controller.rewrite = records -> records.stream().filter(record -> !(record.message() instanceof PartitionChangeRecord change && isNewEpochOnly(change))).toList();
         if (world.isBroken(Rule.FENCED_LEAVE))
             world.controller.rewrite = ControllerKnockout::fenceOnly;
         if (world.isBroken(Rule.ELIGIBLE_NUMBER))
@@ -45,6 +47,10 @@ final class ControllerKnockout {
             world.controller.rewrite = records -> change(records, change -> Reassignments.completed(world.controller.partition(), change));
         if (world.isBroken(Rule.STATIC_IGNORED))
             world.controller.believeClusterDefault(2);
+    }
+
+    private static boolean isNewEpochOnly(PartitionChangeRecord change) {
+        return change.equals(new PartitionChangeRecord().setTopicId(change.topicId()).setPartitionId(change.partitionId()));
     }
 
     /** Of the records that fence a broker, only the fence, unless it leads. */

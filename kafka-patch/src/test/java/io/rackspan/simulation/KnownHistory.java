@@ -49,6 +49,9 @@ record KnownHistory(Rule rule, Violation.Kind kind, Setup setup, String steps) {
             new KnownHistory(Rule.STALE_METADATA, Violation.Kind.LOST, setup("abc", three, 2, 2), SHRINK_3 + "DELIVER 1 0, DELIVER 1 0, FETCH 3 1, FETCH 3 1, " +
                 "DELIVER 1 0, DELIVER 1 0, TIME 1 7999, TIME 1 7999, METADATA 1 1, PRODUCE 1 0, FETCH 2 1, FETCH 2 1, FENCE 1 0, FENCE 2 0, METADATA 3 0"),
             new KnownHistory(Rule.ALTER_BROKER_EPOCH, Violation.Kind.LOST, setup("abc", three, 2, 2), TORN_WHILE_IT_JOINS),
+            // A copy of the proposal to add broker 3 arrives after the proposal was refused, and the leader has acknowledged without broker 3
+            new KnownHistory(Rule.REFUSED_COPIES, Violation.Kind.LOST, setup("abc", three, 1, 1), "FENCE 2 0, FENCE 3 0, METADATA 1 0, HEARTBEAT 3 0, METADATA 1 0, " +
+                "METADATA 3 0, FETCH 3 1, FENCE 3 0, LOSE 1 0, DELIVER_PROMPT 1 0, METADATA 1 0, PRODUCE 1 0, HEARTBEAT 3 0, DELIVER 1 0, FENCE 1 0"),
             new KnownHistory(Rule.FOLLOWER_BROKER_EPOCH, Violation.Kind.LOST, setup("abc", three, 2, 2), TORN_WHILE_IT_JOINS),
             // Broker 3 joins with less than what broker 1 acknowledged and broker 2 has above its high watermark
             new KnownHistory(Rule.EPOCH_START, Violation.Kind.LOST, setup("abc", three, 2, 2), "FENCE 3 0, METADATA 1 0, PRODUCE 1 0, PRODUCE 1 0, FETCH 2 1, FETCH 2 1, " +

@@ -46,6 +46,7 @@ enum Rule {
     FENCED_LEAVE("a fenced broker leaves the ISR"),
     ALTER_LEADER_EPOCH("AlterPartition of an earlier leader epoch is refused"),
     ALTER_PARTITION_EPOCH("AlterPartition of an earlier partition epoch is refused"),
+    REFUSED_COPIES("AlterPartition that was refused for an ineligible replica is not accepted later"),
     ALTER_BROKER_EPOCH("AlterPartition with brokers of an earlier registration is refused"),
 
     // of the level
@@ -59,7 +60,7 @@ enum Rule {
 
     /** Those that 300 histories may miss: see the table of docs/results/simulation.md. */
     static final Set<Rule> RARE = EnumSet.of(ELIGIBLE_RACKS, STATIC_IMPORTED, KNOWN_METADATA, ALTER_BROKER_EPOCH, RACKS_CHECKED, RACKS_IN_CHANGE,
-        FETCH_LEADER_EPOCH, CANCELLED_SPAN, EPOCH_START, FOLLOWER_BROKER_EPOCH);
+        FETCH_LEADER_EPOCH, REFUSED_COPIES, CANCELLED_SPAN, EPOCH_START, FOLLOWER_BROKER_EPOCH);
 
     final String text;
 

@@ -12,7 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 @ExtendWith(Quiet.class)
 final class RulesTest {
 
-    private static final int HISTORIES = 60;
+    private static final int HISTORIES = 300;
 
     @ParameterizedTest
     @EnumSource(names = {"APPEND_GATE", "AFTER_APPEND_GATE", "HIGH_WATERMARK_SPAN", "HIGH_WATERMARK_NUMBER", "NEWEST_RACKS", "CHANGES_WAKE", "TRUNCATION",

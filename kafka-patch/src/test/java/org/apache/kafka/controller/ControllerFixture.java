@@ -154,6 +154,11 @@ public final class ControllerFixture implements AutoCloseable {
 
     /** The leader proposes these in-sync replicas; they are accepted. */
     public void alterIsr(Integer... isr) throws Exception {
+        assertEquals(Errors.NONE, answer(proposal(isr)));
+    }
+
+    /** The leader's request to change the ISR. */
+    public AlterPartitionRequestData proposal(Integer... isr) throws Exception {
         PartitionRegistration partition = partition();
         AlterPartitionRequestData request = new AlterPartitionRequestData().setBrokerId(partition.leader).setBrokerEpoch(epochs.get(partition.leader));
         AlterPartitionRequestData.TopicData data = new AlterPartitionRequestData.TopicData().setTopicId(topic);
@@ -161,7 +166,12 @@ public final class ControllerFixture implements AutoCloseable {
             .setPartitionEpoch(partition.partitionEpoch).setNewIsrWithEpochs(List.of(isr).stream().map(broker ->
                 new AlterPartitionRequestData.BrokerState().setBrokerId(broker).setBrokerEpoch(epochs.get(broker))).toList()));
         request.topics().add(data);
-        assertEquals(Errors.NONE.code(), get(controller.alterPartition(context(ApiKeys.ALTER_PARTITION), request)).topics().get(0).partitions().get(0).errorCode());
+        return request;
+    }
+
+    /** The controller's answer when a request to change the ISR, or a copy of it, arrives. */
+    public Errors answer(AlterPartitionRequestData proposal) throws Exception {
+        return Errors.forCode(get(controller.alterPartition(context(ApiKeys.ALTER_PARTITION), proposal.duplicate())).topics().get(0).partitions().get(0).errorCode());
     }
 
     /** Sets a value, or deletes it if it is null. An empty broker name is the cluster default. */
