@@ -39,7 +39,8 @@ final class ControllerChannel implements NodeToControllerChannelManager {
     private static final class Proposal {
         private final AlterPartitionRequestData request;
         private final ControllerRequestCompletionHandler handler;
-        private boolean isRefused = false;
+        private int copies = 0;
+        private int refused = 0;
 
         Proposal(AlterPartitionRequestData request, ControllerRequestCompletionHandler handler) {
             this.request = request;
@@ -49,6 +50,7 @@ final class ControllerChannel implements NodeToControllerChannelManager {
 
     private void send(Proposal proposal) {
         AlterPartitionRequestData request = proposal.request;
+        int copy = proposal.copies++;
         AlterPartitionRequestData.PartitionData change = request.topics().get(0).partitions().get(0);
         // Made of a set, whose order each JVM chooses
         change.setNewIsrWithEpochs(new ArrayList<>(change.newIsrWithEpochs()));
@@ -60,12 +62,13 @@ final class ControllerChannel implements NodeToControllerChannelManager {
                 send(proposal);
         };
         world.network.send(text, () -> {
-            if (proposal.isRefused)
+            if (copy < proposal.refused)
                 return;
             int level = world.controller.level();
             AlterPartitionResponseData answer = world.controller.alterPartition(checked(request.duplicate()));
-            // At level 0 the base accepts a copy of what it has refused before: no such copy arrives
-            proposal.isRefused = level == 0 && isIneligible(answer);
+            // At level 0 the base accepts an earlier copy of what it has refused: none arrives
+            if (level == 0 && isIneligible(answer))
+                proposal.refused = copy;
             world.network.send("answer to " + text, () -> {
                 if (broker.process() == process)
                     proposal.handler.onComplete(new ClientResponse(null, null, "", 0, 0, false, null, null, new AlterPartitionResponse(answer)));
