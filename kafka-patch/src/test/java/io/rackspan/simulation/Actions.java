@@ -311,7 +311,6 @@ final class Actions {
             return null;
         int before = world.metadata.end();
         world.controller.reassign(target);
-        world.budget.minimums(target.size(), (int) target.stream().map(id -> world.broker(id).place).distinct().count());
         world.noteMinimums();
         return before == world.metadata.end() ? null : "reassignment to " + target;
     }

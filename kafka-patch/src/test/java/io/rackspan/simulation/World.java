@@ -141,10 +141,14 @@ final class World {
                 broker.catchUp(metadata.end());
     }
 
-    /** Notes in the budget which minimums are in force now. */
+    /** Notes in the budget which minimums are in force now, and which ones are when the reassignment ends. */
     void noteMinimums() {
-        List<Integer> original = original();
-        budget.minimums(Math.min(settings.minReplicas(), original.size()), Math.min(settings.minRacks(), places(original)));
+        noteMinimums(original());
+        noteMinimums(Replicas.toList(Replicas.copyWithout(controller.partition().replicas, controller.partition().removingReplicas)));
+    }
+
+    private void noteMinimums(List<Integer> replicas) {
+        budget.minimums(Math.min(settings.minReplicas(), replicas.size()), Math.min(settings.minRacks(), places(replicas)));
     }
 
     /** True if these minimums, too, promise that what was destroyed loses nothing. */
