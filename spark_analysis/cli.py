@@ -13,7 +13,7 @@ from spark_analysis.checker.cli import write_check
 from spark_analysis.errors import FAILED, OK, AnalysisError
 from spark_analysis.input.cache import Cache
 from spark_analysis.lost_records import lost
-from spark_analysis.pipeline import analyse, plain, write_tables
+from spark_analysis.pipeline import analyse, finite, plain, write_tables
 from spark_analysis.report import gate_file, gates
 from spark_analysis.report.document import build
 from spark_analysis.report.markdown import summary
@@ -98,7 +98,7 @@ def write_report(paths: list[Path], out: Path, master: str | None = None, cache:
     out.mkdir(parents=True, exist_ok=True)
     number = write_tables(done.entries, out / "tables")
     report(f"{number} tables; computed {len(done.work['computed'])} runs, reused {len(done.work['reused'])}")
-    write_aside(out / "report.json", json.dumps(document, indent=1) + "\n")
+    write_aside(out / "report.json", json.dumps(finite(document), indent=1, allow_nan=False) + "\n")
     report("drawing")
     (out / "pictures").mkdir(exist_ok=True)
     for name, svg in pictures(document).items():

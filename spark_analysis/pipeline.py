@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 from collections.abc import Callable, Sequence
@@ -98,3 +99,12 @@ def plain(part: dict[str, Any]) -> dict[str, Any]:
     text = json.dumps(part, default=str)
     found: dict[str, Any] = json.loads(text, parse_float=lambda t: float(f"{float(t):.9g}"))
     return found
+
+
+def finite(value: Any) -> Any:
+    """The same without infinite numbers, which JSON lacks: "Infinity" and "-Infinity" stand for them."""
+    if isinstance(value, dict):
+        return {name: finite(of) for name, of in value.items()}
+    if isinstance(value, list):
+        return [finite(of) for of in value]
+    return ("Infinity" if value > 0 else "-Infinity") if isinstance(value, float) and math.isinf(value) else value

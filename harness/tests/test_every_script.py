@@ -247,19 +247,19 @@ def test_connect_copies_a_file_to_a_topic_and_back(cluster: KafkaCluster, tmp_pa
 
 def test_trogdors_agent_answers(tmp_path: Path) -> None:
     """In a network of its own: an agent listens on all addresses."""
-    home = find("rackspan").home
-    up = "ip link set lo up"
+    home, log = find("rackspan").home, tmp_path / "agent.log"
     agent = f"{home}/bin/trogdor.sh agent --agent.config {home}/config/trogdor.conf --node-name node0"
     ask = f"{home}/bin/trogdor.sh agent-client uptime --target 127.0.0.1:8888"
-    asked = f"{{ {ask} >{tmp_path}/asked 2>&1 && cat {tmp_path}/asked && exit 0; }}"
-    text = f"{up}; {agent} & trap 'kill $!' EXIT; for i in $(seq 60); do {asked}; sleep 1; done; exit 1"
+    wait = f"while [ $SECONDS -lt 120 ]; do {ask} >{tmp_path}/asked 2>&1 && exit 0; sleep 1; done; exit 1"
+    # Ends with all that it has started, the agent too
+    inside = ["unshare", "--map-root-user", "--net", "--pid", "--fork", "--kill-child", "bash", "-c"]
     done = subprocess.run(
-        ["unshare", "--map-root-user", "--net", "bash", "-c", text],
+        [*inside, f"ip link set lo up; {agent} >{log} 2>&1 & {wait}"],
         capture_output=True,
         text=True,
         timeout=STUCK,
         env=os.environ | tool_environment("rackspan", str(tmp_path)),
     )
     answer = (tmp_path / "asked").read_text()
-    assert done.returncode == 0, f"the agent wrote {done.stdout[-2000:]}{done.stderr[-2000:]}, its client {answer}"
-    assert "Agent is running at" in done.stdout
+    assert done.returncode == 0, (done.stdout + done.stderr, f"agent: {log.read_text()[-3000:]}", f"client: {answer}")
+    assert "Agent is running at" in answer

@@ -83,6 +83,8 @@ def _in_run(gate: Gate, run: dict[str, Any]) -> Iterator[GateResult]:
 
 
 def _of_ratio(gate: Gate, run: str, row: dict[str, Any]) -> GateResult:
+    if row["not_shown"]:
+        return GateResult(gate.name, run, row["not_shown"], False)
     if gate.verdict:
         outcome = _by_verdict(gate, run, row, gate.verdict, "")
         if not outcome.met or (gate.at_most is None and gate.at_least is None):

@@ -76,5 +76,8 @@ def _latency(data: dict[str, Any]) -> str:
             found = [p for p in data["pooled"] if (p["role"], p["part"]) == (mode["role"], part)]
             if found:
                 label = mode["label"] + (", during the fault" if part == "fault" else "")
-                rows.append([label, words.count(found[0]["n"]), *(words.milliseconds(p["value_us"]) for p in found)])
-    return table(["mode", "records", *(words.percentile(q) for q in data["quantiles"])], rows)
+                rate = next(s["percent"] for s in data["success"] if (s["role"], s["part"]) == (mode["role"], part))
+                rows.append(
+                    [label, words.count(found[0]["n"]), rate, *(words.milliseconds(p["value_us"]) for p in found)]
+                )
+    return table(["mode", "records", "acknowledged", *(words.percentile(q) for q in data["quantiles"])], rows)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 REFUSALS_SHOWN = 2
+NO_ANSWER = "no answer"
 NOT_ENOUGH_SAMPLES = "not enough samples"
 # Above this share of CPU time in use, waiting for a CPU outweighs the work itself.
 SATURATED = 0.9
@@ -30,9 +32,13 @@ def answers(segment: dict[str, Any]) -> str:
 
 
 def milliseconds(us: float | None) -> str:
-    """Microseconds as ms with about three digits, or the text for a percentile that the sample does not carry."""
+    """Microseconds as ms with about three digits, or the text for a percentile that the sample does not carry, or at
+    which records have no answer.
+    """
     if us is None:
         return NOT_ENOUGH_SAMPLES
+    if math.isinf(us):
+        return NO_ANSWER
     ms = us / 1000
     digits = 0 if ms >= 100 else 1 if ms >= 10 else 2
     return f"{ms:,.{digits}f} ms"
@@ -50,7 +56,7 @@ def percentile(per_thousand: float) -> str:
 
 def ratio(value: float | None) -> str:
     """A ratio with two digits."""
-    return "-" if value is None else f"{value:.2f}"
+    return number(value) if value is None or math.isinf(value) else f"{value:.2f}"
 
 
 def outcome(row: dict[str, Any]) -> str:
@@ -190,9 +196,11 @@ def bench_warnings(name: str, data: dict[str, Any]) -> list[str]:
 
 
 def number(value: float | None) -> str:
-    """A ratio with two or three significant digits: 0.842, 0.00071."""
+    """A ratio with two or three significant digits: 0.842, 0.00071; the sign of infinity for no answer."""
     if value is None:
         return "-"
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
     return f"{value:.3f}" if value >= 0.1 else np.format_float_positional(value, 2, fractional=False, trim="-")
 
 

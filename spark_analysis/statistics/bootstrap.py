@@ -5,6 +5,7 @@ Records of one block depend on each other, blocks hardly; plain numbers of small
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -47,7 +48,10 @@ def ratio(upper: Histogram, lower: Histogram, per_thousand: float, seed: int = 0
     rounds of both. None with fewer than MIN_PAIRS of them.
     """
     both = _both(upper, lower, [per_thousand], seed)
-    return None if both is None else _drawn(both[0][:, 0] / both[1][:, 0], 1)
+    if both is None:
+        return None
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return _drawn(both[0][:, 0] / both[1][:, 0], 1)
 
 
 def shift(upper: Histogram, lower: Histogram, per_thousand: Sequence[float], seed: int = 0) -> list[Drawn] | None:
@@ -55,7 +59,8 @@ def shift(upper: Histogram, lower: Histogram, per_thousand: Sequence[float], see
     both = _both(upper, lower, per_thousand, seed)
     if both is None:
         return None
-    apart = both[0] - both[1]
+    with np.errstate(invalid="ignore"):
+        apart = both[0] - both[1]
     return [_drawn(apart[:, i], 0) for i in range(len(per_thousand))]
 
 
@@ -93,7 +98,11 @@ def _quantiles(
 
 
 def _interval(drawn: NDArray[np.float64]) -> Interval:
-    low, high = np.percentile(drawn[1:], _EDGES)
+    if np.isnan(drawn).any():  # no answer in either variant
+        return Interval(float(drawn[0]), -math.inf, math.inf)
+    # Draws may be infinite: no mean of two of them is taken.
+    low = np.percentile(drawn[1:], _EDGES[0], method="lower")
+    high = np.percentile(drawn[1:], _EDGES[1], method="higher")
     return Interval(float(drawn[0]), float(low), float(high))
 
 

@@ -6,11 +6,13 @@ A value is a microsecond, or where there are too many the middle of a bucket of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 Values = NDArray[np.float64]
@@ -30,11 +32,40 @@ def carried(n: int, per_thousand: float) -> bool:
 
 
 def quantile(values: Values, times: Values, per_thousand: Sequence[float]) -> list[float]:
-    """Quantiles (linear between ranks, as numpy's default) of sorted values, each with its number of records."""
+    """Quantiles (linear between ranks, as numpy's default) of sorted values, each with its number of records; infinite
+    where a rank beside it is.
+    """
     upto = np.cumsum(times)
     rank = np.asarray(per_thousand, dtype=np.float64) / 1000 * (upto[-1] - 1)
     below, above = (values[np.searchsorted(upto, edge, side="right")] for edge in (np.floor(rank), np.ceil(rank)))
-    return [float(v) for v in below + (above - below) * (rank - np.floor(rank))]
+    part = rank - np.floor(rank)
+    with np.errstate(invalid="ignore"):
+        return [float(v) for v in np.where((below == above) | (part == 0), below, below + (above - below) * part)]
+
+
+def is_answered(value: float | None) -> bool:
+    """True for a value that a sample carries and that is the time of an answer."""
+    return value is not None and math.isfinite(value)
+
+
+def with_unanswered(counts: pa.Table) -> pa.Table:
+    """Counts by outcome, of which those without an acknowledgement are infinitely late: value and max_us."""
+    acked = pc.equal(counts["outcome"], "OK")
+    for name in (VALUE, "max_us"):
+        late = pc.if_else(acked, counts[name].cast(pa.float64()), pa.scalar(math.inf, pa.float64()))
+        counts = counts.set_column(counts.column_names.index(name), name, late)
+    return counts
+
+
+def with_missing(received: pa.Table, sent: pa.Table, by: Sequence[str]) -> pa.Table:
+    """Counts of records received, and with an infinite value those that were sent and that nobody received."""
+    due = sent.group_by(list(by)).aggregate([(RECORDS, "sum")])
+    known = received.group_by(list(by)).aggregate([(RECORDS, "sum")]).rename_columns([*by, "known"])
+    both = due.join(known, list(by), join_type="left outer")
+    missing = pc.subtract(both[f"{RECORDS}_sum"], pc.fill_null(both["known"], 0))
+    rows = both.select(list(by)).append_column(VALUE, pa.array([math.inf] * both.num_rows, pa.float64()))
+    rows = rows.append_column(RECORDS, missing).filter(pc.greater(missing, 0))
+    return pa.concat_tables([received, rows.select(received.column_names).cast(received.schema)])
 
 
 def groups(counts: pa.Table, by: Sequence[str]) -> Iterator[tuple[dict[str, Any], Values, Values]]:
@@ -56,10 +87,10 @@ def groups(counts: pa.Table, by: Sequence[str]) -> Iterator[tuple[dict[str, Any]
 def bucketed(counts: pa.Table) -> pa.Table:
     """The same counts with values in buckets, as transforms/benchmark.py makes them."""
     values = counts[VALUE].to_numpy().astype(np.float64)
-    width = 2.0 ** np.maximum(np.floor(np.log2(np.maximum(values, 1))) - BITS, 0)
-    return counts.set_column(
-        counts.column_names.index(VALUE), VALUE, pa.array(np.floor(values / width) * width + (width - 1) / 2)
-    )
+    known = np.where(np.isfinite(values), values, 0)
+    width = 2.0 ** np.maximum(np.floor(np.log2(np.maximum(known, 1))) - BITS, 0)
+    middle = np.where(np.isfinite(values), np.floor(known / width) * width + (width - 1) / 2, values)
+    return counts.set_column(counts.column_names.index(VALUE), VALUE, pa.array(middle))
 
 
 def quantiles(counts: pa.Table, by: Sequence[str], per_thousand: Sequence[float] = QUANTILES) -> list[dict[str, Any]]:

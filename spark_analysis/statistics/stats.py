@@ -16,6 +16,8 @@ from spark_analysis.statistics.verdict_words import IMPROVED, NO_CONTROL, NOT_EN
 MIN_PAIRS = 6
 CONFIDENCE = 0.95
 ALPHA = 1 - CONFIDENCE
+# Stands for infinity where means are taken: logarithms of ratios are far smaller.
+_ENDLESS = 1e9
 
 
 @dataclass(frozen=True)
@@ -39,24 +41,35 @@ class Equivalence:
 def signed_rank(values: Sequence[float]) -> Interval | None:
     """Hodges-Lehmann estimate of the middle, with the interval of the Wilcoxon signed-rank test.
 
-    None with fewer than MIN_PAIRS values: they carry no interval.
+    None with fewer than MIN_PAIRS values: they carry no interval. Values may be infinite.
     """
     if len(values) < MIN_PAIRS:
         return None
-    walsh = sorted((values[i] + values[j]) / 2 for i in range(len(values)) for j in range(i, len(values)))
-    skip = _critical(len(values))
-    return Interval(median(walsh), walsh[skip], walsh[-1 - skip])
+    kept = [min(max(v, -_ENDLESS), _ENDLESS) for v in values]
+    walsh = sorted((kept[i] + kept[j]) / 2 for i in range(len(kept)) for j in range(i, len(kept)))
+    skip = _critical(len(kept))
+    return Interval(*(_endless(v) for v in (median(walsh), walsh[skip], walsh[-1 - skip])))
 
 
 def signed_rank_ratio(ratios: Sequence[float]) -> Interval | None:
     """The same estimate of ratios, from their logarithms: 2 and 1/2 are equally far from 1."""
-    found = signed_rank([math.log(r) for r in ratios])
+    found = signed_rank([log_ratio(r) for r in ratios])
     return None if found is None else Interval(*(math.exp(v) for v in (found.estimate, found.low, found.high)))
+
+
+def log_ratio(ratio: float) -> float:
+    """The logarithm; that of 0, an answer against none, is minus infinity."""
+    return math.log(ratio) if ratio else -math.inf
+
+
+def _endless(value: float) -> float:
+    """A mean of values as it is, infinite where one of them was."""
+    return value if abs(value) < _ENDLESS / 4 else math.copysign(math.inf, value)
 
 
 def signed_rank_p(ratios: Sequence[float]) -> float | None:
     """Two-sided p of the exact signed-rank test that the middle of the logarithms is 0; None with too few rounds."""
-    logs = [math.log(r) for r in ratios]
+    logs = [log_ratio(r) for r in ratios]
     if len(logs) < MIN_PAIRS:
         return None
     return float(_signed_rank_test(logs, "two-sided")) if any(logs) else 1.0
@@ -70,7 +83,7 @@ def equivalence(ratios: Sequence[float], margin: float) -> Equivalence | None:
     """
     if margin <= 1:
         raise ValueError(f"a margin is a factor above 1, not {margin}")
-    logs, limit = [math.log(r) for r in ratios], math.log(margin)
+    logs, limit = [log_ratio(r) for r in ratios], math.log(margin)
     if len(logs) < MIN_PAIRS:
         return None
     above = _signed_rank_test([v + limit for v in logs], "greater")
@@ -79,15 +92,16 @@ def equivalence(ratios: Sequence[float], margin: float) -> Equivalence | None:
     return Equivalence(margin, p, p <= ALPHA / 2)
 
 
-def _signed_rank_test(values: Sequence[float], side: str) -> float:
+def _signed_rank_test(values: Sequence[float], alternative: str) -> float:
     """Exact p; equal values (a simulation, a coarse clock) take mean ranks."""
-    given = np.asarray([v for v in values if v], dtype=np.float64)
-    if not len(given):
-        return 1.0
+    given = np.asarray([min(max(v, -_ENDLESS), _ENDLESS) for v in values if v], dtype=np.float64)
+    if len(given) < 2:  # of one value both signs are equally likely
+        likely = len(given) == 1 and alternative == ("greater" if given[0] > 0 else "less")
+        return 0.5 if likely else 1.0
     tied = len(set(np.abs(given).tolist())) < len(given) or len(given) < len(values)
     # Flipping all signs is what the exact test counts; for tied ranks scipy does that only on request.
     method = reference.PermutationMethod(n_resamples=2**13, rng=np.random.default_rng(0)) if tied else "exact"
-    return float(reference.wilcoxon(given, alternative=side, method=method).pvalue)
+    return float(reference.wilcoxon(given, alternative=alternative, method=method).pvalue)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -102,7 +116,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 def noise_factor(low: float | None, high: float | None) -> float | None:
     """The factor by which two equal modes differed: the farther end of their interval, up or down. None: unknown."""
-    return None if low is None or high is None else math.exp(max(abs(math.log(low)), abs(math.log(high))))
+    return None if low is None or high is None else math.exp(max(abs(log_ratio(low)), abs(log_ratio(high))))
 
 
 def verdict(low: float | None, high: float | None, noise: float | None) -> str:

@@ -57,6 +57,9 @@ def bench_run(
     rtt_ms: dict[str, float] | None = None,
     invalid: Mapping[tuple[int, str], list[str] | None] | None = None,
     late: tuple[int, str] | None = None,
+    refuses: Mapping[str, float] | None = None,
+    silent: tuple[str, set[int]] = ("", set()),
+    overwrites: str = "",
 ) -> Path:
     """Rounds of all modes, 100 records a second.
 
@@ -65,7 +68,8 @@ def bench_run(
     c's follower hangs for the part 'fault': acks=all is answered 50 ms after its end, the others as before. With a
     `kill` fault acks=all has no answer for the first half of the part, then as acks=min.insync.replicas. `invalid` are
     the reasons in the end event of the last part of (block, role), `late` is the (block, role) whose client lags
-    by 20 ms.
+    by 20 ms. ``refuses`` is the share of a role's records that are refused; the role of ``silent`` has no answer in
+    the last part of these rounds; the last record of the role ``overwrites`` has the place of the one before.
     """
     acks: list[dict[str, Any]] = []
     fetches: list[dict[str, Any]] = []
@@ -92,6 +96,9 @@ def bench_run(
                     lag = 20 * MS if (number, role) == late else 0
                     near = NEAR_NS * (1000 + i % 250) // 1000
                     _record(acks, fetches, name, seq[name], due, lag, near, _waits(role, fault, part, due, begin, end))
+                    no_answer = role == silent[0] and pair in silent[1] and part == parts[-1]
+                    if no_answer or 7919 * i % 1000 < 1000 * (refuses or {}).get(role, 0):
+                        acks[-1] |= {"result": "TIMEOUT", "cause": "NOT_ENOUGH_RACKS", "offset": -1}
                     seq[name] += 1
                 ended: dict[str, Any] = {
                     **data,
@@ -104,6 +111,9 @@ def bench_run(
                 at = end + (SECOND if part == "fault" else 0)
             number += 1
             at += SECOND
+    if overwrites:
+        mine = [row for row in acks if row["producer"] == next(m["name"] for m in MODES if m["role"] == overwrites)]
+        mine[-1]["offset"] = mine[-2]["offset"]
     return folder(
         path, acks=acks, fetches=fetches, events=events, kind="bench", spec=spec(fault, rtt_ms), seed=11, name="made"
     )

@@ -120,7 +120,12 @@ def test_more_noise_never_passes_more_easily_and_without_a_control_nothing_does(
 
 
 def test_what_cannot_be_measured_says_why() -> None:
-    row = evaluated(GOALS["P1", 500], {"estimate": 0.5, "low": 0.4, "high": 0.6, "rounds": 9}, 1.0, why_not="no delays")
+    row = evaluated(
+        GOALS["P1", 500],
+        {"estimate": 0.5, "low": 0.4, "high": 0.6, "rounds": 9, "not_shown": ""},
+        1.0,
+        why_not="no delays",
+    )
     assert (row["verdict"], row["estimate"]) == ("not measurable here: no delays", 0.5)
 
 

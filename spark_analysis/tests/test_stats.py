@@ -50,7 +50,9 @@ def test_p_is_that_of_scipy_and_agrees_with_the_interval(seed: int, n: int) -> N
 
 def test_p_of_rounds_that_do_not_differ_is_that_of_all_sign_patterns() -> None:
     assert stats.signed_rank_p([0.5] * 6) == pytest.approx(2 / 64)
-    assert stats.signed_rank_p([1.0] * 6) == 1
+    assert stats.signed_rank_p([1.0] * 6) == stats.signed_rank_p([1.0] * 5 + [1.2]) == 1
+    equal = stats.equivalence([1.05] * 5 + [1.2], 1.05)
+    assert equal is not None and not equal.shown
 
 
 @pytest.mark.parametrize("seed", range(8))

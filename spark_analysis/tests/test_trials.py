@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,13 +12,18 @@ from spark_analysis.report.benchmark import trials
 from spark_analysis.report.benchmark.goals import GOALS
 from spark_analysis.statistics.verdict_words import FLOOR_MET, GOAL_MET, NO_CONTROL, NOT_ENOUGH, NOT_HERE
 
-P50 = GOALS["P0", 500].what
 MODES = [{"role": "baseline", "label": "acks=all"}, {"role": "candidate", "label": "acks=-2"}]
+
+
+def goal(name: str, of: int | str, estimate: float | None, **changes: Any) -> dict[str, Any]:
+    """A goal of one run, reduced to what trials need of it."""
+    row = {"id": name, "what": GOALS[name, of].what, "estimate": estimate, "verdict": NOT_ENOUGH, "not_shown": ""}
+    return {**row, **changes}
 
 
 def trial(number: int, ratio: float | None, again: float | None = 1.0, **spec: Any) -> dict[str, Any]:
     """A run's part, reduced to a goal with its ratio and the ratio of the control."""
-    goal = {"id": "P0", "what": P50, "estimate": ratio, "verdict": NOT_ENOUGH}
+    found = goal("P0", 500, ratio)
     noise = {"role": "control", "part": "quiet", "per_thousand": 500, "estimate": again}
     return {
         "run_id": f"r{number}",
@@ -25,7 +31,7 @@ def trial(number: int, ratio: float | None, again: float | None = 1.0, **spec: A
         "versions": {"rackspan": "1"},
         "patches": ["a.patch"],
         "spec": {"workload": {"name": "x", "modes": MODES}, "backend": "local", "rtt_ms": {"b": number}, **spec},
-        "bench": {"goals": [goal], "ratios": [noise]},
+        "bench": {"goals": [found], "ratios": [noise]},
     }
 
 
@@ -57,20 +63,18 @@ def test_noise_over_trials_beyond_the_floor_shows_nothing() -> None:
 
 def test_trials_without_a_control_show_nothing() -> None:
     runs = [trial(n, 1.0 + n / 1000) for n in range(6)]
-    for run in runs:
-        run["bench"]["ratios"] = []
-    (found,) = trials.over_trials(runs)
-    assert found["goals"][0]["verdict"] == NO_CONTROL
+    for run in runs[:1], runs:
+        for one in run:
+            one["bench"]["ratios"] = []
+        (found,) = trials.over_trials(runs)
+        assert found["goals"][0]["verdict"] == NO_CONTROL
 
 
 def test_another_goal_over_trials_is_evaluated_beside_the_greatest_noise_of_them() -> None:
     def runs(noises: Sequence[float | None]) -> list[dict[str, Any]]:
         made = [trial(n, None) for n in range(6)]
         for run, noise in zip(made, noises, strict=True):
-            what = GOALS["P1", 500].what
-            run["bench"]["goals"] = [
-                {"id": "P1", "what": what, "estimate": 0.85, "verdict": NOT_ENOUGH, "noise": noise}
-            ]
+            run["bench"]["goals"] = [goal("P1", 500, 0.85, noise=noise)]
         return made
 
     observed = [trials.over_trials(runs([*[1.0] * 5, last]))[0]["goals"][0]["verdict"] for last in (1.0, 1.1, None)]
@@ -81,8 +85,8 @@ def test_throughput_is_evaluated_beside_its_own_noise() -> None:
     def runs(again: float) -> list[dict[str, Any]]:
         made = [trial(n, None) for n in range(6)]
         for n, run in enumerate(made):
-            goal = {"id": "P0", "what": GOALS["P0", "throughput"].what, "estimate": 1 - n / 1000, "verdict": NOT_ENOUGH}
-            run["bench"] |= {"goals": [goal], "knee": {"ratios": {"control": {"estimate": again + n / 1000}}}}
+            ratio = goal("P0", "throughput", 1 - n / 1000)
+            run["bench"] |= {"goals": [ratio], "knee": {"ratios": {"control": {"estimate": again + n / 1000}}}}
         return made
 
     (quiet,), (loud,) = (trials.over_trials(runs(again))[0]["goals"] for again in (0.998, 0.9))
@@ -93,18 +97,24 @@ def test_throughput_is_evaluated_beside_its_own_noise() -> None:
 def test_a_goal_that_no_run_measures_is_not_measured_over_trials() -> None:
     runs = [trial(n, 1.0) for n in range(6)]
     for run in runs:
-        run["bench"]["goals"].append(
-            {"id": "P1", "what": GOALS["P1", 500].what, "estimate": 0.5, "verdict": f"{NOT_HERE}: no delays"}
-        )
+        run["bench"]["goals"].append(goal("P1", 500, 0.5, verdict=f"{NOT_HERE}: no delays"))
     (found,) = trials.over_trials(runs)
     assert [row["id"] for row in found["goals"]] == ["P0"]
 
 
-def test_few_trials_are_not_enough_and_one_without_a_ratio_does_not_count() -> None:
-    (found,) = trials.over_trials([trial(n, None if n == 3 else 1.0) for n in range(6)])
+def test_few_trials_are_not_enough_and_one_without_a_value_leaves_no_verdict() -> None:
+    (few,) = trials.over_trials([trial(n, 1.0) for n in range(5)])
+    assert few["goals"][0]["verdict"] == NOT_ENOUGH
+    (found,) = trials.over_trials([trial(n, None if n == 3 else 1.0) for n in range(8)])
+    assert found["goals"][0]["verdict"] == "not shown: a trial has no value"
+    (worst,) = trials.over_trials([trial(n, math.inf if n == 3 else 1.0) for n in range(8)])
+    assert worst["goals"][0]["high"] == math.inf and worst["goals"][0]["verdict"].startswith("not shown: the interval")
+    runs = [trial(n, 1.0) for n in range(8)]
+    runs[2]["bench"]["goals"][0]["not_shown"] = "not shown: 3 acknowledged records of acks=-2 were lost"
+    (lost,) = trials.over_trials(runs)
+    assert lost["goals"][0]["verdict"] == "not shown: 3 acknowledged records of acks=-2 were lost"
     (nothing,) = trials.over_trials([trial(n, None) for n in range(2)])
     assert nothing["findings"] == ["bench-x, 2 trials: none of its goals was measured."]
-    assert found["goals"][0]["verdict"] == NOT_ENOUGH and len(found["goals"][0]["by_trial"]) == 5
 
 
 def test_only_runs_of_the_same_benchmark_are_trials() -> None:

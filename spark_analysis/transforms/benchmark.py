@@ -96,6 +96,16 @@ def silences(acks: DataFrame, blocks: DataFrame) -> DataFrame:
     )
 
 
+def overwritten(acks: DataFrame) -> DataFrame:
+    """Per run and producer the acknowledged records whose place another acknowledged record has as well: of the records
+    of a place all but one were lost, which an election without them leaves behind. Lost records whose place nobody
+    was given again are not among them.
+    """
+    known = acks.where((F.col("result") == "OK") & (F.col("done_ns") > 0) & (F.col("offset") >= 0))
+    places = known.groupBy("run", "producer", "topic", "partition", "offset").agg(F.countDistinct("seq").alias("times"))
+    return places.where(F.col("times") > 1).groupBy("run", "producer").agg(F.sum(F.col("times") - 1).alias("lost"))
+
+
 def around(acks: DataFrame, windows: DataFrame, width_ns: int) -> DataFrame:
     """Latency of acknowledged records by when they were due, from a moment on: median and maximum per bucket.
 

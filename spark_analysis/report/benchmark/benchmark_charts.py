@@ -8,6 +8,7 @@ from typing import Any
 from matplotlib import pyplot as plt
 
 from spark_analysis.report.charts import GOOD, SECOND, SERIES, SHADE, STYLE, log_ms, svg
+from spark_analysis.statistics.counts import is_answered
 
 _COLOURS = {"candidate": GOOD, "baseline": SECOND, "least": SERIES[3], "control": SERIES[7], "stock": SERIES[4]}
 _TICKS = (0, 500, 750, 900, 950, 990, 995, 999, 999.5, 999.9)
@@ -85,6 +86,7 @@ def _shift(data: dict[str, Any], name: str) -> str:
             saved = [(curve["baseline", q] - curve[mode["role"], q]) / 1000 for q in both]
             axis.plot([_x(q) for q in both], saved, color=colour, linewidth=2, label=mode["label"])
             sure = [r for r in data["shift"] if (r["role"], r["part"]) == (mode["role"], "quiet")]
+            sure = [r for r in sure if is_answered(r["low_us"]) and is_answered(r["high_us"])]
             if sure:
                 low, high = ([-r[end] / 1000 for r in sure] for end in ("low_us", "high_us"))
                 axis.fill_between([_x(r["per_thousand"]) for r in sure], low, high, color=colour, alpha=0.25, lw=0)
@@ -108,7 +110,7 @@ def _blocks(data: dict[str, Any], name: str) -> str:
                 r
                 for r in data["per_block"]
                 if (r["role"], r["part"], r["per_thousand"]) == (mode["role"], "quiet", 500)
-                and r["value_us"] is not None
+                and is_answered(r["value_us"])
                 and (r["block"], "quiet") not in invalid
             ]
             if rows:

@@ -23,7 +23,7 @@ def noises(measured: Rounds) -> list[dict[str, Any]]:
     out = []
     for q in QUANTILES:
         found = measured.ratio(("control", "quiet"), ("baseline", "quiet"), q)
-        if found is not None and found["low"] is not None:
+        if found is not None and found["low"] is not None and not found["not_shown"]:
             factor = stats.noise_factor(found["low"], found["high"])
             out.append({"per_thousand": q, "factor": factor, "low": found["low"], "high": found["high"]})
     return out
@@ -55,11 +55,12 @@ def compared(modes: list[dict[str, Any]], measured: Rounds, noise: list[dict[str
 
 def _adjust(rows: list[dict[str, Any]]) -> None:
     """Verdicts, with p of secondary endpoints adjusted; the control is the noise, not an endpoint."""
-    family = [r for r in rows if not r["primary"] and r["role"] != "control" and r["p"] is not None]
+    shown = [r for r in rows if not r["not_shown"]]
+    family = [r for r in shown if not r["primary"] and r["role"] != "control" and r["p"] is not None]
     adjusted = stats.holm([r["p"] for r in family])
     for row in rows:
         row["p_holm"] = None
-        row["verdict"] = stats.verdict(row["low"], row["high"], row["noise"])
+        row["verdict"] = row["not_shown"] or stats.verdict(row["low"], row["high"], row["noise"])
     for row, p in zip(family, adjusted, strict=True):
         row["p_holm"] = p
         if p > stats.ALPHA and row["verdict"] in (IMPROVED, REGRESSED):
@@ -77,7 +78,7 @@ def shifts(modes: list[dict[str, Any]], measured: Rounds) -> list[dict[str, Any]
             variant = (mode["role"], part)
             if variant == base or variant not in measured.histograms or base not in measured.histograms:
                 continue
-            requested = [q for q in _SHIFT if measured.carries(variant, q) and measured.carries(base, q)]
+            requested = [q for q in _SHIFT if measured.answers(variant, q) and measured.answers(base, q)]
             found = (
                 bootstrap.shift(measured.histograms[variant], measured.histograms[base], requested)
                 if requested

@@ -63,18 +63,22 @@ GOALS: dict[tuple[str, int | str], Goal] = {
 }
 
 
+# In place of a ratio.
+NOT_MEASURED: dict[str, Any] = {"estimate": None, "low": None, "high": None, "rounds": 0, "not_shown": ""}
+
+
 def evaluated(
     goal: Goal, found: dict[str, Any] | None, noise: float | None, *, why_not: str = "", note: str = ""
 ) -> dict[str, Any]:
     """One row: ``found`` has estimate, low, high and rounds; ``noise`` is what the baseline differs from itself by,
     None without a control; ``why_not`` why this run cannot measure it.
     """
-    found = found or {"estimate": None, "low": None, "high": None, "rounds": 0}
-    observed = {k: found[k] for k in ("estimate", "low", "high", "rounds")}
+    found = found or NOT_MEASURED
+    observed = {k: found[k] for k in ("estimate", "low", "high", "rounds", "not_shown")}
     row = {**vars(goal), "sign": goal.sign, **observed, "noise": noise, "note": note}
     if why_not:
         return {**row, "verdict": f"{NOT_HERE}: {why_not}"}
-    return {**row, "verdict": verdict(goal, found["low"], found["high"], noise)}
+    return {**row, "verdict": found["not_shown"] or verdict(goal, found["low"], found["high"], noise)}
 
 
 def verdict(goal: Goal, low: float | None, high: float | None, noise: float | None) -> str:

@@ -33,6 +33,8 @@ def _beside(part: dict[str, Any]) -> list[str]:
         return []
     row = found[deepest]
     during = " during the fault" if broken == "fault" else ""
+    if row["not_shown"]:
+        return [f"{part['name']}: {new['label']} and {old['label']} are not compared{during}, {row['not_shown']}."]
     known = row["low"] is not None
     span = f"[{words.number(row['low'])} to {words.number(row['high'])}], {row['verdict']}" if known else NOT_ENOUGH
     return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
@@ -19,6 +20,7 @@ from spark_analysis.report.benchmark.rounds import Rounds, Variant, per_round
 from spark_analysis.report.section import Section, rows
 from spark_analysis.statistics import bootstrap, counts, histograms
 from spark_analysis.statistics.counts import RECORDS, VALUE
+from spark_analysis.statistics.success import Success
 from spark_analysis.transforms import benchmark, end_to_end, latency
 from spark_analysis.transforms.clock import CLOCK_OBSERVED
 
@@ -63,9 +65,9 @@ def section(spark: SparkSession, run: Run) -> Section | None:
     if not found:
         return None
     sent = _named(counted, found)
-    acked = sent.filter((pc.field("outcome") == "OK") & ~pc.field("invalid")).select(
-        [*_BLOCK, VALUE, RECORDS, "max_us"]
-    )
+    valid = sent.filter(~pc.field("invalid"))
+    acked = counts.with_unanswered(valid).select([*_BLOCK, VALUE, RECORDS, "max_us"])
+    succeeded = _success(valid, spec["modes"], _overwritten(run, known) if few else {})
     together = counts.quantiles(acked, _VARIANT)
     deepest = max((r["per_thousand"] for r in together if r["value_us"] is not None), default=0)
     together = [r for r in together if r["per_thousand"] <= max(deepest, ALWAYS_SHOWN)]
@@ -75,7 +77,7 @@ def section(spark: SparkSession, run: Run) -> Section | None:
     outcomes = sent.group_by([*_VARIANT, "outcome", "cause"], use_threads=False).aggregate([(RECORDS, "sum")])
     outcomes = outcomes.rename_columns([*_VARIANT, "outcome", "cause", RECORDS])
     busy = [b["cpu_busy"] for b in found if b["cpu_busy"] is not None]
-    measured = _measured(in_blocks, together, histogram)
+    measured = _measured(in_blocks, together, histogram, succeeded)
     noise = noises(measured)
     data: dict[str, Any] = {
         "workload": spec,
@@ -89,7 +91,8 @@ def section(spark: SparkSession, run: Run) -> Section | None:
         "quantiles": sorted({r["per_thousand"] for r in together}),
         "pooled": _with_intervals(together, measured),
         "per_block": in_blocks,
-        "curve": [r for r in counts.quantiles(acked, _VARIANT, _CURVE) if r["value_us"] is not None],
+        "curve": [r for r in counts.quantiles(acked, _VARIANT, _CURVE) if counts.is_answered(r["value_us"])],
+        "success": _shown(succeeded),
         "shift": shifts(spec["modes"], measured),
         "outcomes": outcomes.sort_by(
             [("part", "ascending"), ("role", "ascending"), (RECORDS, "descending")]
@@ -112,8 +115,10 @@ def section(spark: SparkSession, run: Run) -> Section | None:
     data["fault"] = None
     if spec["fault"]:
         windows = windows.join(good, on=["run", "block", "part"], how="left_semi")
-        data["fault"] = _fault(spark, run, spec, windows, acked)
-    data["end_to_end"] = _end_to_end(spark, run, inside, kept, found, spec["modes"]) if spec.get("consume") else None
+        data["fault"] = _fault(spark, run, spec, windows, acked, measured)
+    data["end_to_end"] = (
+        _end_to_end(spark, run, inside, kept, sent, found, spec["modes"]) if spec.get("consume") else None
+    )
     data["knee"] = knee.knee(spec["modes"], knee.steps(run.events, data["invalid"])) if spec.get("ramp") else None
     data["goals"] = verdicts.goals(data, measured)
     return Section(data, tables)
@@ -124,24 +129,29 @@ def _end_to_end(
     run: Run,
     inside: DataFrame,
     kept: pa.Table | None,
+    sent: pa.Table,
     found: list[dict[str, Any]],
     modes: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    """Latency from due until received by a consumer: per mode and quantile, and each mode against the baseline."""
+    """Latency from due until received by a consumer, infinite for records of ``sent`` that none received: per mode and
+    quantile, and each mode against the baseline.
+    """
     if kept is None:
         polls = read_table(spark, run.folder.path, "polls").withColumn("run", F.lit(run.id))
         counted = end_to_end.counted(inside, polls).toArrow()
     else:
         counted = histograms.end_to_end(kept)
-    observed = _named(counted, found)
+    received = _named(counted, found)
+    observed = counts.with_missing(received.select([*_BLOCK, "invalid", VALUE, RECORDS]), sent, [*_BLOCK, "invalid"])
     observed = observed.filter(~pc.field("invalid")).select([*_BLOCK, VALUE, RECORDS])
     together = counts.quantiles(observed, _VARIANT)
     histogram = counts.bucketed(observed).group_by([*_BLOCK, VALUE], use_threads=False).aggregate([(RECORDS, "sum")])
     histogram = histogram.rename_columns([*_BLOCK, VALUE, RECORDS])
-    measured = _measured(counts.quantiles(observed, _BLOCK), together, histogram)
+    measured = _measured(counts.quantiles(observed, _BLOCK), together, histogram, _consumed(observed, modes))
     noise = noises(measured)
     return {
         "noise": noise,
+        "success": _shown(measured.success),
         "pooled": _with_intervals([r for r in together if r["value_us"] is not None], measured),
         "ratios": compared(modes, measured, noise),
     }
@@ -209,7 +219,52 @@ def _late(row: dict[str, Any], limit_ms: float) -> list[str]:
     return []
 
 
-def _measured(per_block: list[dict[str, Any]], pooled: list[dict[str, Any]], histogram: pa.Table) -> Rounds:
+def _overwritten(run: Run, known: list[dict[str, Any]]) -> dict[str, int]:
+    """Acknowledged records of each role that were lost, as far as the places of others show it."""
+    lost = {row["producer"]: row["lost"] for row in rows(benchmark.overwritten(run.acks))}
+    return {b["role"]: lost[b["producer"]] for b in known if b["producer"] in lost} if lost else {}
+
+
+def _success(valid: pa.Table, modes: list[dict[str, Any]], lost: Mapping[str, int]) -> dict[Variant, Success]:
+    """Of each mode and part the records that were due and those that were acknowledged; lost ones by role."""
+    answered = pc.if_else(pc.equal(valid["outcome"], "OK"), valid[RECORDS], 0)
+    return _rates(valid.append_column("answered", answered), modes, lost=lost)
+
+
+def _consumed(observed: pa.Table, modes: list[dict[str, Any]]) -> dict[Variant, Success]:
+    """The same of records that a consumer received."""
+    answered = pc.if_else(pc.is_finite(observed[VALUE]), observed[RECORDS], 0)
+    return _rates(observed.append_column("answered", answered), modes, done="consumed")
+
+
+def _rates(
+    table: pa.Table, modes: list[dict[str, Any]], *, done: str = "acknowledged", lost: Mapping[str, int] | None = None
+) -> dict[Variant, Success]:
+    """By role and part; ``table`` has the columns of blocks, records and answered."""
+    totals = table.group_by(["role", "part"]).aggregate([(RECORDS, "sum"), ("answered", "sum")]).to_pylist()
+    found = {}
+    for mode in modes:
+        for row in sorted((r for r in totals if r["role"] == mode["role"]), key=lambda r: -len(r["part"])):
+            label = mode["label"] + (" during the fault" if row["part"] == FAULT else "")
+            numbers = int(row[f"{RECORDS}_sum"]), int(row["answered_sum"]), (lost or {}).get(mode["role"], 0)
+            found[mode["role"], row["part"]] = Success(label, *numbers, done)
+    return found
+
+
+def _shown(success: Mapping[Variant, Success]) -> list[dict[str, Any]]:
+    return [
+        {"role": role, "part": part, "mode": of.label, "records": of.records, "answered": of.answered}
+        | {"rate": of.rate, "lost": of.lost, "percent": of.percent}
+        for (role, part), of in success.items()
+    ]
+
+
+def _measured(
+    per_block: list[dict[str, Any]],
+    pooled: list[dict[str, Any]],
+    histogram: pa.Table,
+    success: Mapping[Variant, Success],
+) -> Rounds:
     quantiles: dict[Variant, dict[int, dict[float, float | None]]] = {}
     for r in per_block:
         quantiles.setdefault((r["role"], r["part"]), {}).setdefault(r["pair"], {})[r["per_thousand"]] = r["value_us"]
@@ -220,7 +275,7 @@ def _measured(per_block: list[dict[str, Any]], pooled: list[dict[str, Any]], his
     for key, values, often in counts.groups(histogram, ["role", "part", "pair"]):
         of_round = dict(zip(values.tolist(), often.astype(int).tolist(), strict=True))
         each.setdefault((key["role"], key["part"]), {})[key["pair"]] = of_round
-    return Rounds(quantiles, of_all, each)
+    return Rounds(quantiles, of_all, each, success)
 
 
 def _with_intervals(pooled: list[dict[str, Any]], measured: Rounds) -> list[dict[str, Any]]:
@@ -235,20 +290,24 @@ def _with_intervals(pooled: list[dict[str, Any]], measured: Rounds) -> list[dict
     return out
 
 
-def _fault(spark: SparkSession, run: Run, spec: dict[str, Any], windows: DataFrame, acked: pa.Table) -> dict[str, Any]:
-    """Longest latency and longest silence of every part, their ratios, and one round of it over time."""
+def _fault(
+    spark: SparkSession, run: Run, spec: dict[str, Any], windows: DataFrame, acked: pa.Table, measured: Rounds
+) -> dict[str, Any]:
+    """Longest latency, infinite with a record that had no answer, and longest silence of every part, their ratios, and
+    one round of it over time.
+    """
     longest = acked.group_by(["block", "part"]).aggregate([("max_us", "max")]).to_pylist()
     max_us = {(r["block"], r["part"]): r["max_us_max"] for r in longest}
     parts = rows(benchmark.silences(run.acks, windows).drop("run").orderBy("block", F.desc("part")))
     parts = [{**p, "max_us": max_us.get((p["block"], p["part"]))} for p in parts]
     new, old, again = ("candidate", FAULT), ("baseline", FAULT), ("control", FAULT)
-    known = [p for p in parts if p["max_us"] is not None]
+    equal = measured.not_shown(new, old), measured.not_shown(again, old)
     return {
         "parts": parts,
-        "max_ratio": per_round(known, new, old, _max_us),
-        "max_again": per_round(known, again, old, _max_us),
-        "silence_ratio": per_round(parts, new, old, _silence_s),
-        "silence_again": per_round(parts, again, old, _silence_s),
+        "max_ratio": per_round(parts, new, old, _max_us, equal[0]),
+        "max_again": per_round(parts, again, old, _max_us, equal[1]),
+        "silence_ratio": per_round(parts, new, old, _silence_s, equal[0]),
+        "silence_again": per_round(parts, again, old, _silence_s, equal[1]),
         "timeline": _timeline(spark, run, spec, rows(windows)),
     }
 

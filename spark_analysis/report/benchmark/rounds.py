@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
 from spark_analysis.statistics import bootstrap, stats
 from spark_analysis.statistics.counts import carried
+from spark_analysis.statistics.success import Success, not_comparable
+from spark_analysis.statistics.verdict_words import NO_ANSWER, NOT_SHOWN
 
 # The role of a mode and the part of its blocks.
 Variant = tuple[str, str]
@@ -18,35 +20,60 @@ BY_ROUND, POOLED = "per round", "pooled"
 
 @dataclass(frozen=True)
 class Rounds:
-    """Quantiles (µs) of every mode and part: by round and per thousand (None: not carried), pooled, and records."""
+    """Quantiles (µs) of every mode and part: by round and per thousand (None: not carried; infinite: no answer),
+    pooled, and records; and how many of them had an answer.
+    """
 
     quantiles: Mapping[Variant, Mapping[int, Mapping[Any, float | None]]]
     pooled: Mapping[Variant, Mapping[Any, float | None]]
     histograms: Mapping[Variant, bootstrap.Histogram] = field(default_factory=dict)
+    success: Mapping[Variant, Success] = field(default_factory=dict)
+
+    def not_shown(self, *variants: Variant) -> str:
+        """The verdict where variants cannot be compared for their success rates or lost records; empty if they can."""
+        return self._reason(*(self.success[v] for v in variants if v in self.success))
+
+    @staticmethod
+    def _reason(*variants: Success) -> str:
+        reason = not_comparable(*variants)
+        return f"{NOT_SHOWN}{reason}" if reason else ""
+
+    def beside_ideal(self, variant: Variant) -> str:
+        """The same beside an ideal that answers every record."""
+        mine = self.success.get(variant)
+        return self._reason(mine, Success("the ideal", mine.records, mine.records)) if mine else ""
 
     def ratio(self, above: Variant, below: Variant, per_thousand: float) -> dict[str, Any] | None:
-        """estimate, low, high, p, rounds and method of the ratio of one variant's quantile to another's; None where a
-        sample is too small.
+        """estimate, low, high, p, rounds, method and not_shown of the ratio of one variant's quantile to another's;
+        None where a sample is too small.
 
         Where every block carries the quantile it is the signed-rank estimate of the rounds' ratios, else the ratio of
         the quantiles pooled over blocks with a bootstrap interval. low and high are None with too few rounds.
+        ``not_shown`` is the verdict where there can be no other.
         """
+        not_shown = self.not_shown(above, below)
         rounds = sorted(set(self.quantiles.get(above, {})) & set(self.quantiles.get(below, {})))
         pairs = [
             (self.quantiles[above][r].get(per_thousand), self.quantiles[below][r].get(per_thousand)) for r in rounds
         ]
-        carried = [(a, b) for a, b in pairs if a is not None and b is not None and a > 0 and b > 0]
+        carried = [(a, b) for a, b in pairs if a is not None and b is not None]
         if rounds and len(carried) == len(rounds):
-            return ratios([a / b for a, b in carried])
+            return ratios([divided(a, b) for a, b in carried], not_shown)
         pooled = [self.pooled.get(variant, {}).get(per_thousand) for variant in (above, below)]
-        if not rounds or pooled[0] is None or not pooled[1]:
+        if not rounds or pooled[0] is None or pooled[1] is None:
             return None
         found = bootstrap.ratio(self.histograms[above], self.histograms[below], per_thousand)
-        return _row(pooled[0] / pooled[1], found, len(rounds), POOLED, None if found is None else found.p)
+        middle = divided(pooled[0], pooled[1])
+        if middle is None:
+            return _row(None, None, len(rounds), POOLED, not_shown=not_shown or NO_ANSWER)
+        return _row(middle, found, len(rounds), POOLED, None if found is None else found.p, not_shown=not_shown)
 
-    def carries(self, variant: Variant, per_thousand: float) -> bool:
-        """True if the pooled sample of a variant is large enough for a quantile."""
-        return carried(sum(sum(r.values()) for r in self.histograms[variant].values()), per_thousand)
+    def answers(self, variant: Variant, per_thousand: float) -> bool:
+        """True if the pooled sample of a variant is large enough for a quantile, and has answers up to it."""
+        rounds = self.histograms[variant].values()
+        total = sum(sum(r.values()) for r in rounds)
+        answered = sum(often for r in rounds for value, often in r.items() if math.isfinite(value))
+        return carried(total, per_thousand) and answered > total * per_thousand / 1000
 
     def share_removed(
         self, candidate: Variant, baseline: Variant, least: Variant, per_thousand: float
@@ -55,7 +82,7 @@ class Rounds:
 
         def share(r: int) -> float | None:
             new, old, low = (self.quantiles[variant][r].get(per_thousand) for variant in (candidate, baseline, least))
-            if new is None or old is None or low is None or old <= low:
+            if new is None or old is None or low is None or old <= low or math.isinf(old):
                 return None
             return (old - new) / (old - low)
 
@@ -64,43 +91,57 @@ class Rounds:
         values = [s for s in shares if s is not None]
         if not values or len(values) < len(shares):
             return None
-        return _row(median(values), stats.signed_rank(values), len(values), BY_ROUND)
+        found, not_shown = stats.signed_rank(values), self.not_shown(candidate, baseline, least)
+        return _row(median(values), found, len(values), BY_ROUND, not_shown=not_shown)
 
 
-def ratios(values: list[float]) -> dict[str, Any] | None:
-    """The row of one ratio a round; None without any."""
+def divided(above: float, below: float) -> float | None:
+    """The ratio of two values, of which one may be infinite or 0: infinite or 0; None if both are."""
+    if (math.isinf(above) and math.isinf(below)) or not (above or below):
+        return None
+    return math.inf if math.isinf(above) or not below else above / below
+
+
+def ratios(values: Sequence[float | None], not_shown: str = "") -> dict[str, Any] | None:
+    """The row of one ratio a round, None for a round without an answer in either mode; None without any."""
     if not values:
         return None
-    found, p = stats.signed_rank_ratio(values), stats.signed_rank_p(values)
-    return _row(median(values), found, len(values), BY_ROUND, p, values)
+    known = [v for v in values if v is not None]
+    if len(known) < len(values):
+        return _row(None, None, len(values), BY_ROUND, not_shown=not_shown or NO_ANSWER)
+    found, p = stats.signed_rank_ratio(known), stats.signed_rank_p(known)
+    return _row(median(known), found, len(known), BY_ROUND, p, known, not_shown)
 
 
 def noise_of(again: dict[str, Any] | None) -> float | None:
     """The factor by which the baseline differed from its control, from their ratio; None where that is not known."""
-    return None if again is None else stats.noise_factor(again["low"], again["high"])
+    return None if again is None or again["not_shown"] else stats.noise_factor(again["low"], again["high"])
 
 
 def per_round(
-    rows: list[dict[str, Any]], above: Variant, below: Variant, value: Callable[[dict[str, Any]], float]
+    rows: list[dict[str, Any]],
+    above: Variant,
+    below: Variant,
+    value: Callable[[dict[str, Any]], float],
+    not_shown: str = "",
 ) -> dict[str, Any] | None:
     """The ratio of a value that every block has once; ``rows`` have role, part and pair."""
     values = [{r["pair"]: value(r) for r in rows if (r["role"], r["part"]) == variant} for variant in (above, below)]
     both = [(values[0][r], values[1][r]) for r in sorted(set(values[0]) & set(values[1]))]
-    return ratios([a / b for a, b in both if a > 0 and b > 0])
+    return ratios([divided(a, b) for a, b in both], not_shown)
 
 
 def _row(
-    middle: float,
+    middle: float | None,
     found: stats.Interval | None,
     rounds: int,
     method: str,
     p: float | None = None,
     values: list[float] | None = None,
+    not_shown: str = "",
 ) -> dict[str, Any]:
     known = (middle, None, None) if found is None else (found.estimate, found.low, found.high)
     if method == POOLED:
         known = (middle, *known[1:])
-    if not all(v is None or math.isfinite(v) for v in known):
-        known = (middle, None, None)
-    row = {"estimate": known[0], "low": known[1], "high": known[2], "p": p}
+    row = {"estimate": known[0], "low": known[1], "high": known[2], "p": p, "not_shown": not_shown}
     return {**row, "rounds": rounds, "method": method, "by_round": values or []}

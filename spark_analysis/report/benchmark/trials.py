@@ -15,8 +15,9 @@ from spark_analysis.report import words
 from spark_analysis.report.benchmark.goals import GOALS, evaluated
 from spark_analysis.report.benchmark.rounds import noise_of, ratios
 from spark_analysis.report.benchmark.verdicts import against_stock
-from spark_analysis.statistics.verdict_words import NOT_HERE
+from spark_analysis.statistics.verdict_words import NOT_HERE, NOT_SHOWN
 
+_NO_VALUE = f"{NOT_SHOWN}a trial has no value"
 _SAME, _SAME_SPEC = ("name", "versions", "patches"), ("workload", "backend")
 
 
@@ -38,7 +39,12 @@ def _together(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
         rows = [row for run in runs for row in run["bench"]["goals"] if (row["id"], row["what"]) == (name, goal.what)]
         # A goal that a run cannot measure, several runs cannot either.
         answered = [row for row in rows if not row["verdict"].startswith(NOT_HERE)]
-        found = ratios([row["estimate"] for row in answered if row["estimate"]])
+        if not any(row["estimate"] is not None for row in answered):
+            continue
+        # A trial without a value is not skipped: it may be the one in which nothing was answered.
+        reasons = [row["not_shown"] or _NO_VALUE for row in answered if row["not_shown"] or row["estimate"] is None]
+        known = [row["estimate"] for row in answered if row["estimate"] is not None]
+        found = ratios(known, reasons[0] if reasons else "")
         if found is not None:
             if name == "P0":
                 row = against_stock(of, found, _noise(runs, of))
@@ -58,9 +64,9 @@ def _worst(noises: Sequence[float | None]) -> float | None:
 
 
 def _noise(runs: Sequence[dict[str, Any]], of: int | str) -> float | None:
-    """The factor by which the baseline differed from its control over the trials; None without a control."""
+    """The factor by which the baseline differed from its control over the trials; None where one has no control."""
     observed = [again["estimate"] for run in runs if (again := _again(run["bench"], of))]
-    return noise_of(ratios(observed))
+    return noise_of(ratios(observed)) if len(observed) == len(runs) else None
 
 
 def _again(bench: dict[str, Any], of: int | str) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spark_analysis.report.benchmark.comparison import noise_at
-from spark_analysis.report.benchmark.goals import GOALS, evaluated
+from spark_analysis.report.benchmark.goals import GOALS, NOT_MEASURED, evaluated
 from spark_analysis.report.benchmark.rounds import Rounds, noise_of
 from spark_analysis.statistics import stats
 from spark_analysis.statistics.verdict_words import NOT_ENOUGH
@@ -31,7 +31,7 @@ def goals(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     if fault is None:
         new = next(m for m in data["modes"] if m["role"] == "candidate")
         early = new["acks"] in ("min.insync.replicas", "-2")
-        return [*_stock(data, measured), *([*_distances(data, measured), *_ideal(data)] if early else [])]
+        return [*_stock(data, measured), *([*_distances(data, measured), *_ideal(data, measured)] if early else [])]
     return _paused(data, measured) if fault["how"] == "pause" else _killed(data)
 
 
@@ -60,7 +60,7 @@ def against_stock(of: int | str, found: dict[str, Any] | None, noise: float | No
     goal = GOALS["P0", of]
     margin = 1 / goal.floor if goal.at_least else goal.floor
     row = evaluated(goal, found, noise, note="; ".join(filter(None, [note, _no_regression(found, margin)])))
-    if noise is not None and noise > margin and row["verdict"] != NOT_ENOUGH:
+    if noise is not None and noise > margin and row["verdict"] != NOT_ENOUGH and not row["not_shown"]:
         row["verdict"] = f"not shown: acks=all differs from itself by a factor of {noise:.2f}, more than the floor"
     return row
 
@@ -96,14 +96,16 @@ def _apart(again: dict[str, Any] | None) -> float | None:
     return float(max(abs(again["low"]), abs(again["high"])))
 
 
-def _ideal(data: dict[str, Any]) -> list[dict[str, Any]]:
+def _ideal(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     modes = data["oracle"]["modes"] if data["oracle"] else []
     mode = next((m for m in modes if m["role"] == "candidate"), None)
     if mode is None:
         why = "the fetches of the followers were not logged" if not modes else "the candidate waits for no follower"
         return [evaluated(GOALS["P3", q], None, None, why_not=why) for q in (500, 990)]
-    by_quantile = {row["per_thousand"]: row["ratio"] for row in mode["quantiles"]}
-    return [evaluated(GOALS["P3", q], by_quantile[q], noise_at(data["noise"], q), note=_ANSWER) for q in (500, 990)]
+    not_shown = measured.beside_ideal(("candidate", QUIET))
+    ratios = {row["per_thousand"]: row["ratio"] for row in mode["quantiles"]}
+    found = {q: {**(ratios[q] or NOT_MEASURED), "not_shown": not_shown} for q in (500, 990)}
+    return [evaluated(GOALS["P3", q], found[q], noise_at(data["noise"], q), note=_ANSWER) for q in found]
 
 
 _ANSWER = "the way of the answer back to the client is in the numerator only"
@@ -133,7 +135,7 @@ def _killed(data: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _lost(data: dict[str, Any]) -> str:
-    """A note on records of the candidate without an acknowledgement: its maxima do not include them."""
+    """A note on records of the candidate without an acknowledgement, which are as late as can be."""
     bad = [r for r in data["outcomes"] if (r["role"], r["part"]) == ("candidate", FAULT) and r["outcome"] != "OK"]
     number = sum(r["records"] for r in bad)
     return f"{number} records of the candidate were not acknowledged" if number else ""
