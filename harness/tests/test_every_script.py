@@ -9,6 +9,7 @@ import secrets
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -251,10 +252,13 @@ def test_trogdors_agent_answers(tmp_path: Path) -> None:
     agent = f"{home}/bin/trogdor.sh agent --agent.config {home}/config/trogdor.conf --node-name node0"
     ask = f"{home}/bin/trogdor.sh agent-client uptime --target 127.0.0.1:8888"
     wait = f"while [ $SECONDS -lt 120 ]; do {ask} >{tmp_path}/asked 2>&1 && exit 0; sleep 1; done; exit 1"
+    # Machines may lack the command `ip`
+    link = "net.link('set', index=net.link_lookup(ifname='lo')[0], state='up')"
+    up = f'{sys.executable} -c "from pyroute2 import IPRoute; net = IPRoute(); {link}"'
     # Ends with all that it has started, the agent too
     inside = ["unshare", "--map-root-user", "--net", "--pid", "--fork", "--kill-child", "bash", "-c"]
     done = subprocess.run(
-        [*inside, f"ip link set lo up; {agent} >{log} 2>&1 & {wait}"],
+        [*inside, f"{up} && {{ {agent} >{log} 2>&1 & }} && {wait}"],
         capture_output=True,
         text=True,
         timeout=STUCK,
