@@ -19,7 +19,7 @@ from spark_analysis.report.benchmark import benchmark_charts
 from spark_analysis.report.benchmark.rounds import Rounds, divided, ratios
 from spark_analysis.report.gate_file import Gates
 from spark_analysis.report.markdown import summary
-from spark_analysis.statistics import bootstrap, counts, stats
+from spark_analysis.statistics import counts, label_swap, stats
 from spark_analysis.statistics.success import Success, not_comparable
 from spark_analysis.statistics.verdict_words import NO_ANSWER
 from spark_analysis.tests.generated_bench import bench_run, measured
@@ -137,11 +137,11 @@ def test_infinite_ratios_widen_the_interval_to_infinity() -> None:
 def test_pooled_quantiles_beyond_the_answers_are_infinite() -> None:
     answered = {r: {float(v): 1 for v in range(1, 1001)} for r in range(6)}
     refused = {r: {**answered[r], math.inf: 500} for r in range(6)}
-    found = bootstrap.ratio(refused, answered, 900)
-    assert found is not None and (found.estimate, found.low, found.high) == (math.inf, math.inf, math.inf)
-    both = bootstrap.ratio(refused, refused, 900)
-    assert both is not None and (both.low, both.high) == (-math.inf, math.inf)
-    half = bootstrap.ratio(refused, answered, 500)
+    found = label_swap.ratio(refused, answered, 900)
+    assert found is not None and (found.estimate, found.low, found.high) == (math.inf, 0, math.inf)
+    both = label_swap.ratio(refused, refused, 900)
+    assert both is not None and both.low <= 1 <= both.high and both.p == 1
+    half = label_swap.ratio(refused, answered, 500)
     assert half is not None and half.low > 1 and half.high < math.inf
     variants = ("candidate", "quiet"), ("baseline", "quiet")
     pooled = {variants[0]: {900: math.inf}, variants[1]: {900: math.inf}}

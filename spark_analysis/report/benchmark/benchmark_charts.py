@@ -71,7 +71,7 @@ def _nines(data: dict[str, Any], name: str) -> str:
 
 
 def _shift(data: dict[str, Any], name: str) -> str:
-    """Latency saved against the baseline by each other mode, by percentile, before any fault; the band is the bootstrap
+    """Latency saved against the baseline by each other mode, by percentile, before any fault; the band is its
     interval, where there are enough rounds for one.
     """
     curve = {(r["role"], r["per_thousand"]): r["value_us"] for r in data["curve"] if r["part"] == "quiet"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from spark_analysis.report.benchmark.rounds import BY_ROUND, Rounds
-from spark_analysis.statistics import bootstrap, stats
+from spark_analysis.statistics import label_swap, stats
 from spark_analysis.statistics.counts import QUANTILES
 from spark_analysis.statistics.verdict_words import IMPROVED, NOT_ENOUGH, REGRESSED, WITHIN_NOISE
 
@@ -65,12 +65,12 @@ def _adjust(rows: list[dict[str, Any]]) -> None:
         row["p_holm"] = p
         if p > stats.ALPHA and row["verdict"] in (IMPROVED, REGRESSED):
             # With few rounds no p can be small enough for so many endpoints, whatever the difference.
-            least = 2 / 2 ** row["rounds"] if row["method"] == BY_ROUND else 2 / (bootstrap.DRAWS + 1)
+            least = 2 / 2 ** row["rounds"] if row["method"] == BY_ROUND else label_swap.least_p(row["rounds"])
             row["verdict"] = NOT_ENOUGH if least * len(family) > stats.ALPHA else WITHIN_NOISE
 
 
 def shifts(modes: list[dict[str, Any]], measured: Rounds) -> list[dict[str, Any]]:
-    """Per mode and quantile its difference from the baseline in microseconds, with a bootstrap interval over rounds."""
+    """Per mode and quantile its difference from the baseline in microseconds, with the interval of swapped labels."""
     out = []
     for part in PARTS:
         base = ("baseline", part)
@@ -80,7 +80,7 @@ def shifts(modes: list[dict[str, Any]], measured: Rounds) -> list[dict[str, Any]
                 continue
             requested = [q for q in _SHIFT if measured.answers(variant, q) and measured.answers(base, q)]
             found = (
-                bootstrap.shift(measured.histograms[variant], measured.histograms[base], requested)
+                label_swap.shift(measured.histograms[variant], measured.histograms[base], requested)
                 if requested
                 else None
             )

@@ -18,7 +18,7 @@ from spark_analysis.report.benchmark.comparison import compared, noises, shifts
 from spark_analysis.report.benchmark.oracle import against_oracle
 from spark_analysis.report.benchmark.rounds import Rounds, Variant, per_round
 from spark_analysis.report.section import Section, rows
-from spark_analysis.statistics import bootstrap, counts, histograms
+from spark_analysis.statistics import counts, histograms
 from spark_analysis.statistics.counts import RECORDS, VALUE
 from spark_analysis.statistics.success import Success
 from spark_analysis.transforms import benchmark, end_to_end, latency
@@ -89,7 +89,7 @@ def section(spark: SparkSession, run: Run) -> Section | None:
         "cpu_busy": median(busy) if busy else None,
         "exact": few and kept is None,
         "quantiles": sorted({r["per_thousand"] for r in together}),
-        "pooled": _with_intervals(together, measured),
+        "pooled": _with_rounds(together, measured),
         "per_block": in_blocks,
         "curve": [r for r in counts.quantiles(acked, _VARIANT, _CURVE) if counts.is_answered(r["value_us"])],
         "success": _shown(succeeded),
@@ -152,7 +152,7 @@ def _end_to_end(
     return {
         "noise": noise,
         "success": _shown(measured.success),
-        "pooled": _with_intervals([r for r in together if r["value_us"] is not None], measured),
+        "pooled": _with_rounds([r for r in together if r["value_us"] is not None], measured),
         "ratios": compared(modes, measured, noise),
     }
 
@@ -278,15 +278,15 @@ def _measured(
     return Rounds(quantiles, of_all, each, success)
 
 
-def _with_intervals(pooled: list[dict[str, Any]], measured: Rounds) -> list[dict[str, Any]]:
-    """Pooled quantiles with their bootstrap intervals, where the sample carries them and there are enough rounds."""
+def _with_rounds(pooled: list[dict[str, Any]], measured: Rounds) -> list[dict[str, Any]]:
+    """Pooled quantiles with the lowest and the highest round, where each round carries the quantile by itself."""
     out = []
-    for variant in dict.fromkeys((r["role"], r["part"]) for r in pooled):
-        mine = [r for r in pooled if (r["role"], r["part"]) == variant]
-        found = bootstrap.quantiles(measured.histograms[variant], [r["per_thousand"] for r in mine])
-        for i, r in enumerate(mine):
-            shown = found[i] if found and r["value_us"] is not None else None
-            out.append({**r, "low_us": shown.low if shown else None, "high_us": shown.high if shown else None})
+    for row in pooled:
+        rounds = measured.quantiles.get((row["role"], row["part"]), {}).values()
+        each = [of_round[row["per_thousand"]] for of_round in rounds]
+        known = [v for v in each if v is not None]
+        ends = (min(known), max(known)) if known and len(known) == len(each) else (None, None)
+        out.append({**row, "low_us": ends[0], "high_us": ends[1]})
     return out
 
 

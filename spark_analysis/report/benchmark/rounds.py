@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from spark_analysis.statistics import bootstrap, stats
+from spark_analysis.statistics import label_swap, stats
 from spark_analysis.statistics.counts import carried
 from spark_analysis.statistics.success import Success, not_comparable
 from spark_analysis.statistics.verdict_words import NO_ANSWER, NOT_SHOWN
@@ -26,7 +26,7 @@ class Rounds:
 
     quantiles: Mapping[Variant, Mapping[int, Mapping[Any, float | None]]]
     pooled: Mapping[Variant, Mapping[Any, float | None]]
-    histograms: Mapping[Variant, bootstrap.Histogram] = field(default_factory=dict)
+    histograms: Mapping[Variant, label_swap.Histogram] = field(default_factory=dict)
     success: Mapping[Variant, Success] = field(default_factory=dict)
 
     def not_shown(self, *variants: Variant) -> str:
@@ -48,7 +48,7 @@ class Rounds:
         None where a sample is too small.
 
         Where every block carries the quantile it is the signed-rank estimate of the rounds' ratios, else the ratio of
-        the quantiles pooled over blocks with a bootstrap interval. low and high are None with too few rounds.
+        the quantiles pooled over rounds with the interval of swapped labels. low and high are None with too few rounds.
         ``not_shown`` is the verdict where there can be no other.
         """
         not_shown = self.not_shown(above, below)
@@ -62,7 +62,7 @@ class Rounds:
         pooled = [self.pooled.get(variant, {}).get(per_thousand) for variant in (above, below)]
         if not rounds or pooled[0] is None or pooled[1] is None:
             return None
-        found = bootstrap.ratio(self.histograms[above], self.histograms[below], per_thousand)
+        found = label_swap.ratio(self.histograms[above], self.histograms[below], per_thousand)
         middle = divided(pooled[0], pooled[1])
         if middle is None:
             return _row(None, None, len(rounds), POOLED, not_shown=not_shown or NO_ANSWER)
