@@ -12,6 +12,8 @@ NO_ANSWER = "no answer"
 NOT_ENOUGH_SAMPLES = "not enough samples"
 # Above this share of CPU time in use, waiting for a CPU outweighs the work itself.
 SATURATED = 0.9
+# Logarithms of ratios so far apart disagree; so near each other they are the same when they are printed.
+_DISAGREES, _ROUNDED = math.log(1.05), 0.002
 
 
 def count(number: int) -> str:
@@ -154,16 +156,28 @@ def _against_baseline(data: dict[str, Any], part: str, per_thousand: int) -> str
     if found is None:
         return ""
     values = {
-        r["role"]: milliseconds(r["value_us"])
-        for r in data["pooled"]
-        if (r["part"], r["per_thousand"]) == (part, per_thousand)
+        r["role"]: r["value_us"] for r in data["pooled"] if (r["part"], r["per_thousand"]) == (part, per_thousand)
     }
     name = "Median" if per_thousand == 500 else "99th percentile"
     during = " during the fault" if part == "fault" else ""
-    latencies = [f"{values[role]} with {_label(data, role)}" for role in ("candidate", "baseline")]
+    latencies = [f"{milliseconds(values[role])} with {_label(data, role)}" for role in ("candidate", "baseline")]
     span = "" if found["low"] is None else f", 95 % interval {number(found['low'])} to {number(found['high'])}"
     middle = number(found["estimate"])
-    return f"{name} latency{during}: {latencies[0]}, {latencies[1]}; ratio {middle}{span}: {found['verdict']}."
+    of = made_of(found, values["candidate"], values["baseline"])
+    return f"{name} latency{during}: {latencies[0]}, {latencies[1]}; ratio {middle}{of}{span}: {found['verdict']}."
+
+
+def made_of(row: dict[str, Any], above: float | None, below: float | None) -> str:
+    """The ratios of the rounds, whose middle a ratio is, where the values of all rounds together give another one: they
+    are more than a twentieth apart, or one is above 1 and the other below. Else empty.
+    """
+    estimate = row["estimate"]
+    if not row["by_round"] or not estimate or not above or not below or math.isinf(above + below + estimate):
+        return ""
+    together, middle = math.log(above / below), math.log(estimate)
+    if abs(together - middle) <= _DISAGREES and (together * middle >= 0 or abs(together - middle) <= _ROUNDED):
+        return ""
+    return f" (the middle of the rounds' ratios {', '.join(ratio(value) for value in sorted(row['by_round']))})"
 
 
 def _capacity(row: dict[str, Any]) -> str:

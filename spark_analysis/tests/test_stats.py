@@ -125,3 +125,12 @@ def test_interval_is_the_widest_signed_rank_allows(n: int) -> None:
 )
 def test_a_ratio_is_reported_without_an_exponent(value: float | None, text: str) -> None:
     assert words.number(value) == text
+
+
+def test_a_ratio_that_the_values_beside_it_contradict_says_what_it_is_made_of() -> None:
+    row = {"estimate": 0.873, "by_round": [0.9, 0.8, 0.873, 1.4]}
+    assert words.made_of(row, 13_200, 12_700) == " (the middle of the rounds' ratios 0.80, 0.87, 0.90, 1.40)"
+    assert words.made_of({**row, "estimate": 0.98}, 1010, 1000).startswith(" (the middle")
+    assert words.made_of(row, 873, 1000) == words.made_of(row, 880, 1000) == ""
+    assert words.made_of({**row, "by_round": []}, 13_200, 12_700) == "", "pooled: the ratio is that of the values"
+    assert words.made_of(row, math.inf, 1000) == words.made_of(row, None, 1000) == ""
