@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kpatch import paths, series, upstream
+from kpatch import changes, paths, series, upstream
 from kpatch.errors import KpatchError
 
 BASES = sorted(p.parent for p in (paths.KAFKA_PATCH / "bases").glob("*/upstream.toml"))
@@ -44,6 +44,19 @@ def test_a_base_has_the_proposals_of_the_product(base: Path) -> None:
         ours = series.parse(name, (paths.PATCHES / name).read_text())
         other = series.parse(name, (base / "patches" / name).read_text())
         assert (other.subject, other.trailers) == (ours.subject, ours.trailers)
+
+
+@pytest.mark.parametrize("base", [paths.KAFKA_PATCH, *BASES], ids=lambda p: p.name)
+def test_the_list_of_changed_classes_names_every_patch_and_every_class_of_ours(base: Path) -> None:
+    """Whether it is right takes a build: the stage of other bases."""
+    lines = (base / "changed-classes.txt").read_text().splitlines()[1:]
+    named = {name for line in lines for name in line.partition(": ")[2].split(", ")}
+    assert {name.removesuffix(".patch") for name in series.read_series(base / "patches")} <= named
+    listed = {line.split(": ")[0] for line in lines if line.endswith(f": {changes.OWN}")}
+    for module in upstream.load(base=base / "upstream.toml").modules:
+        for file in module.own.rglob("*.java"):
+            name = f"{module.artifact} {file.relative_to(module.own).with_suffix('')}"
+            assert name in listed or file.name == "package-info.java", name
 
 
 def test_an_unknown_base_is_refused(tmp_path: Path) -> None:

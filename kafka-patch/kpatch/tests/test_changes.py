@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kpatch import changes, paths, series, upstream
+from kpatch import changes, paths, upstream
 from kpatch.errors import KpatchError
 
 MODULE = upstream.Module("kafka-clients", 11, frozenset(), ())
@@ -90,9 +90,3 @@ def test_a_class_more_or_less_is_reported_with_what_to_do(tmp_path: Path) -> Non
     assert e.value.observed.split("\n  ")[1:] == ["+ m p/C: follows from others", "- m p/B: p-one"]
     assert "gradle listChanges, and commit changed-classes.txt with the patch" in e.value.todo
     changes.check(listed.read_text(), listed)
-
-
-def test_the_list_names_every_patch() -> None:
-    text = changes.LIST.read_text()
-    for name in series.read_series(paths.PATCHES):
-        assert name.removesuffix(".patch") in text
