@@ -48,7 +48,7 @@ def test_a_base_has_the_proposals_of_the_product(base: Path) -> None:
 
 @pytest.mark.parametrize("base", [paths.KAFKA_PATCH, *BASES], ids=lambda p: p.name)
 def test_the_list_of_changed_classes_names_every_patch_and_every_class_of_ours(base: Path) -> None:
-    """Whether it is right takes a build: the stage of other bases."""
+    """The stage of other bases, which builds them, compares all of it."""
     lines = (base / "changed-classes.txt").read_text().splitlines()[1:]
     named = {name for line in lines for name in line.partition(": ")[2].split(", ")}
     assert {name.removesuffix(".patch") for name in series.read_series(base / "patches")} <= named
