@@ -137,9 +137,8 @@ class _Test:
         """
         if abs(self.middle) >= _ENDLESS:
             # What is infinite stays so, whatever changes the variant
-            rejected = self.p(0) <= ALPHA
-            ends = (self.middle, self.middle) if rejected else (-math.inf, math.inf)
-            return _endless(ends[0]), _endless(ends[1])
+            end = math.copysign(math.inf, self.middle)
+            return (end, end) if self.p(0) <= ALPHA else (-math.inf, math.inf)
         low, high = (self._end(sign * step) for sign in (-1, 1))
         return (low, high) if self.p(0) <= ALPHA else (min(low, 0.0), max(high, 0.0))
 
@@ -168,9 +167,9 @@ class _Test:
         kept, other = swaps.T, 1 - swaps.T
         found = [values[self._places(ours, theirs, *of)] for of in ((kept, other), (other, kept))]
         with np.errstate(invalid="ignore"):
-            return np.clip(
-                np.nan_to_num(self._apart(*found), nan=0.0, posinf=_ENDLESS, neginf=-_ENDLESS), -_ENDLESS, _ENDLESS
-            )
+            apart = self._apart(*found)
+        # Not a number: no answer in either variant
+        return np.clip(np.where(np.isnan(apart), 0.0, apart), -_ENDLESS, _ENDLESS)
 
     def _places(self, ours: Array, theirs: Array, first: Array, second: Array) -> NDArray[np.int64]:
         """For each swap the first place at which enough records lie; both counts are of records up to each place."""
@@ -199,10 +198,6 @@ class Shift(_Test):
 
     def __init__(self, pair: Pair, per_thousand: float) -> None:
         super().__init__(pair, per_thousand, lambda values, number: values - number, np.subtract, _ENDLESS)
-
-
-def _endless(value: float) -> float:
-    return math.copysign(math.inf, value) if abs(value) >= _ENDLESS else value
 
 
 def _exp(value: float) -> float:

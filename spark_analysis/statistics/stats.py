@@ -45,7 +45,7 @@ def signed_rank(values: Sequence[float]) -> Interval | None:
     """
     if len(values) < MIN_PAIRS:
         return None
-    kept = [min(max(v, -_ENDLESS), _ENDLESS) for v in values]
+    kept = _bounded(values)
     walsh = sorted((kept[i] + kept[j]) / 2 for i in range(len(kept)) for j in range(i, len(kept)))
     skip = _critical(len(kept))
     return Interval(*(_endless(v) for v in (median(walsh), walsh[skip], walsh[-1 - skip])))
@@ -53,13 +53,17 @@ def signed_rank(values: Sequence[float]) -> Interval | None:
 
 def signed_rank_ratio(ratios: Sequence[float]) -> Interval | None:
     """The same estimate of ratios, from their logarithms: 2 and 1/2 are equally far from 1."""
-    found = signed_rank([log_ratio(r) for r in ratios])
+    found = signed_rank([_log_ratio(r) for r in ratios])
     return None if found is None else Interval(*(math.exp(v) for v in (found.estimate, found.low, found.high)))
 
 
-def log_ratio(ratio: float) -> float:
+def _log_ratio(ratio: float) -> float:
     """The logarithm; that of 0, an answer against none, is minus infinity."""
     return math.log(ratio) if ratio else -math.inf
+
+
+def _bounded(values: Sequence[float]) -> list[float]:
+    return [min(max(v, -_ENDLESS), _ENDLESS) for v in values]
 
 
 def _endless(value: float) -> float:
@@ -69,7 +73,7 @@ def _endless(value: float) -> float:
 
 def signed_rank_p(ratios: Sequence[float]) -> float | None:
     """Two-sided p of the exact signed-rank test that the middle of the logarithms is 0; None with too few rounds."""
-    logs = [log_ratio(r) for r in ratios]
+    logs = [_log_ratio(r) for r in ratios]
     if len(logs) < MIN_PAIRS:
         return None
     return float(_signed_rank_test(logs, "two-sided")) if any(logs) else 1.0
@@ -83,7 +87,7 @@ def equivalence(ratios: Sequence[float], margin: float) -> Equivalence | None:
     """
     if margin <= 1:
         raise ValueError(f"a margin is a factor above 1, not {margin}")
-    logs, limit = [log_ratio(r) for r in ratios], math.log(margin)
+    logs, limit = [_log_ratio(r) for r in ratios], math.log(margin)
     if len(logs) < MIN_PAIRS:
         return None
     above = _signed_rank_test([v + limit for v in logs], "greater")
@@ -94,7 +98,7 @@ def equivalence(ratios: Sequence[float], margin: float) -> Equivalence | None:
 
 def _signed_rank_test(values: Sequence[float], alternative: str) -> float:
     """Exact p; equal values (a simulation, a coarse clock) take mean ranks."""
-    given = np.asarray([min(max(v, -_ENDLESS), _ENDLESS) for v in values if v], dtype=np.float64)
+    given = np.asarray([v for v in _bounded(values) if v], dtype=np.float64)
     if len(given) < 2:  # of one value both signs are equally likely
         likely = len(given) == 1 and alternative == ("greater" if given[0] > 0 else "less")
         return 0.5 if likely else 1.0
@@ -116,7 +120,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 def noise_factor(low: float | None, high: float | None) -> float | None:
     """The factor by which two equal modes differed: the farther end of their interval, up or down. None: unknown."""
-    return None if low is None or high is None else math.exp(max(abs(log_ratio(low)), abs(log_ratio(high))))
+    return None if low is None or high is None else math.exp(max(abs(_log_ratio(low)), abs(_log_ratio(high))))
 
 
 def verdict(low: float | None, high: float | None, noise: float | None) -> str:

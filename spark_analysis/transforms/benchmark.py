@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from spark_analysis.statistics.counts import BITS
 from spark_analysis.transforms.clock import CLOCK_OBSERVED, clock_observed, early, shift
-from spark_analysis.transforms.latency import outcome
+from spark_analysis.transforms.latency import is_acknowledged, outcome
 
 BLOCK = ("run", "pair", "block", "mode", "role", "part")
 LATENCY, SEND_LAG = "latency", "send_lag"
@@ -80,7 +80,7 @@ def silences(acks: DataFrame, blocks: DataFrame) -> DataFrame:
     """The longest stretch without an acknowledgement inside each part of a block, from its begin to its end."""
     windows = F.broadcast(blocks.select(*BLOCK, "producer", "begin_ns", "end_ns"))
     answers = (
-        acks.where((F.col("result") == "OK") & (F.col("done_ns") > 0))
+        acks.where(is_acknowledged())
         .join(windows, on=["run", "producer"], how="inner")
         .where((F.col("done_ns") >= F.col("begin_ns")) & (F.col("done_ns") <= F.col("end_ns")))
         .select(*BLOCK, F.col("done_ns").alias("at_ns"))
@@ -101,7 +101,7 @@ def overwritten(acks: DataFrame) -> DataFrame:
     of a place all but one were lost, which an election without them leaves behind. Lost records whose place nobody
     was given again are not among them.
     """
-    known = acks.where((F.col("result") == "OK") & (F.col("done_ns") > 0) & (F.col("offset") >= 0))
+    known = acks.where(is_acknowledged() & (F.col("offset") >= 0))
     places = known.groupBy("run", "producer", "topic", "partition", "offset").agg(F.countDistinct("seq").alias("times"))
     return places.where(F.col("times") > 1).groupBy("run", "producer").agg(F.sum(F.col("times") - 1).alias("lost"))
 
@@ -113,7 +113,7 @@ def around(acks: DataFrame, windows: DataFrame, width_ns: int) -> DataFrame:
     """
     due = F.col("due_ns")
     return (
-        acks.where((F.col("result") == "OK") & (F.col("done_ns") > 0))
+        acks.where(is_acknowledged())
         .join(F.broadcast(windows), on=["run", "producer"], how="inner")
         .where((due >= F.col("from_ns")) & (due < F.col("until_ns")))
         .withColumn("bucket", F.floor((due - F.col("origin_ns")) / F.lit(width_ns)).cast("int"))

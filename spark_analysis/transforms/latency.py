@@ -15,6 +15,11 @@ def outcome() -> Column:
     return F.when(F.col("done_ns") == 0, F.lit(UNANSWERED)).otherwise(F.col("result"))
 
 
+def is_acknowledged() -> Column:
+    """True for a record with an acknowledgement."""
+    return (F.col("result") == "OK") & (F.col("done_ns") > 0)
+
+
 def in_blocks(acks: DataFrame, blocks: DataFrame) -> DataFrame:
     """The records that were due inside a block, with its mode, role, block, pair and part, and the quarter (0 to 3) of
     the part in which they were due. Warm-up is dropped here.
@@ -49,7 +54,7 @@ def outcomes(acks: DataFrame, by: Sequence[str]) -> DataFrame:
 def acknowledged(acks: DataFrame) -> DataFrame:
     """Acknowledged records with latency_us (from the due time) and lag_us (the send lag)."""
     return (
-        acks.where((F.col("result") == "OK") & (F.col("done_ns") > 0))
+        acks.where(is_acknowledged())
         .withColumn("latency_us", F.floor((F.col("done_ns") - F.col("due_ns")) / 1000))
         .withColumn("lag_us", F.floor((F.col("sent_ns") - F.col("due_ns")) / 1000))
     )
