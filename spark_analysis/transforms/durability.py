@@ -5,6 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from spark_analysis.transforms.latency import is_acknowledged
+
 KEY = ["run", "producer", "seq"]
 
 
@@ -25,7 +27,7 @@ def fates(acks: DataFrame, reads: DataFrame, read_topics: DataFrame) -> DataFram
     place = F.struct("partition", "offset")
     return (
         checked.join(found, on=KEY, how="left")
-        .withColumn("acked", (F.col("result") == "OK") & (F.col("done_ns") > 0))
+        .withColumn("acked", is_acknowledged())
         .withColumn("times", F.coalesce("times", F.lit(0)))
         .withColumn(
             "moved", F.col("acked") & (F.col("offset") >= 0) & (F.col("times") > 0) & ~F.array_contains("places", place)

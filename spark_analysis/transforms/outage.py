@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_analysis.transforms.latency import acknowledged, outcome
+from spark_analysis.transforms.latency import acknowledged, is_acknowledged, outcome
 
 
 def bucket(column: str, origin_ns: int, width_ns: int) -> Column:
@@ -52,7 +52,7 @@ def longest_silence(acks: DataFrame) -> DataFrame:
         F.greatest(F.max("due_ns"), F.max("done_ns")).alias("last_ns"),
     )
     marks = (
-        acks.where((F.col("result") == "OK") & (F.col("done_ns") > 0))
+        acks.where(is_acknowledged())
         .select("run", "producer", F.col("done_ns").alias("at_ns"))
         .unionByName(span.select("run", "producer", F.col("first_ns").alias("at_ns")))
         .unionByName(span.select("run", "producer", F.col("last_ns").alias("at_ns")))
