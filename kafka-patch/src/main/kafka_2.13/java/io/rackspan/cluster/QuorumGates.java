@@ -34,10 +34,11 @@ public final class QuorumGates {
         this.quorum = quorum;
     }
 
-    /** Adds the gauges of the partition. */
-    public void addGauges(KafkaMetricsGroup group, Map<String, String> tags) {
+    /** Adds the gauges of the partition; returns this. */
+    public QuorumGates withGauges(KafkaMetricsGroup group, Map<String, String> tags) {
         group.newGauge(RECORDS, this::exposedRecords, tags);
         group.newGauge(BYTES, this::exposedBytes, tags);
+        return this;
     }
 
     /** Removes them. */

@@ -40,12 +40,13 @@ public final class RackGates {
         this.span = new RackSpan(topicPartition, metadata::brokerRacks);
     }
 
-    /** Adds the gauges of the partition. */
-    public void addGauges(KafkaMetricsGroup group, Map<String, String> tags) {
+    /** Adds the gauges of the partition; returns this. */
+    public RackGates withGauges(KafkaMetricsGroup group, Map<String, String> tags) {
         group.newGauge(UNDER, () -> isUnder() ? 1 : 0, tags);
         group.newGauge(AT, () -> isAt() ? 1 : 0, tags);
         // Followers have no value: a minimum over brokers would be theirs.
         group.newGauge(COUNT, () -> partition.log() == null ? null : span.span(partition.state().isr()), tags);
+        return this;
     }
 
     /** Removes them. */
