@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -21,14 +22,15 @@ from spark_analysis.session import session
 def lost(path: Path, bootstrap: str, master: str | None = None) -> int:
     """Prints the durability of the run's acknowledged records as JSON; returns exit code 1 if one is lost."""
     spark = session(master, sum(f.stat().st_size for f in path.glob("acks/*.parquet")))
-    found = durability(spark, from_cluster(spark, read_run(spark, path), bootstrap)).data
+    run = read_run(spark, path)
+    topics = sorted(r["topic"] for r in run.acks.select("topic").distinct().collect())
+    found = durability(from_cluster(spark, run, topics, bootstrap), topics).data
     print(json.dumps({"run": str(path), "bootstrap": bootstrap, **found}, default=str))
     return FAILED if found["totals"]["lost"] else OK
 
 
-def from_cluster(spark: SparkSession, run: Run, bootstrap: str) -> Run:
-    """The run with its topics read back now, by Spark, in place of the records that it read back itself."""
-    topics = sorted(r["topic"] for r in run.acks.select("topic").distinct().collect())
+def from_cluster(spark: SparkSession, run: Run, topics: Sequence[str], bootstrap: str) -> Run:
+    """The run with these topics read back now, by Spark, in place of the records that it read back itself."""
     frames, notes = [], []
     for topic in topics:
         frame, ends = read_topic(spark, bootstrap, topic)

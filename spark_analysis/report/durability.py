@@ -2,59 +2,64 @@
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession
-from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
 
 from spark_analysis.input.ingest import Run
-from spark_analysis.report.section import Section, rows
+from spark_analysis.report.section import Section, collected, rows
 from spark_analysis.transforms import durability as fates_of
 
-_TOPICS = StructType([StructField("run", StringType()), StructField("topic", StringType())])
-_ENDS = StructType(
-    [
-        StructField("run", StringType()),
-        StructField("topic", StringType()),
-        StructField("partition", IntegerType()),
-        StructField("end_offset", LongType()),
-    ]
-)
 LOST_SHOWN = 20
+_COLLECTED = 100_000  # lost records that are held in memory; more are written by Spark, and computed for that once more
+_TOTALS = ("acknowledged", "lost", "duplicates", "moved", "reordered", "present_though_not_acknowledged")
 
 
-def durability(spark: SparkSession, run: Run) -> Section:
-    """Lost, duplicated, moved and reordered records of the topics that were read to their end."""
+def durability(run: Run, topics: Iterable[str]) -> Section:
+    """Lost, duplicated, moved and reordered records of those of the sent `topics` that were read to their end."""
     notes = {e["data"]["topic"]: e["data"] for e in run.events if (e["kind"], e["name"]) == ("note", "read-back")}
-    ends = [
-        (run.id, topic, int(partition), int(offset))
-        for topic, data in notes.items()
-        for partition, offset in data["end_offsets"].items()
-    ]
-    short = rows(fates_of.unread(run.reads, spark.createDataFrame(ends, _ENDS)).orderBy("topic", "partition"))
+    short = short_reads(notes, rows(fates_of.last_read(run.reads)))
     read = {t for t, d in notes.items() if d["complete"]} - {r["topic"] for r in short}
-    sent = {r["topic"] for r in run.acks.select("topic").distinct().collect()}
-    unchecked = sorted(sent - read)
-    topics = spark.createDataFrame([(run.id, t) for t in sorted(read)], _TOPICS)
-    fates = fates_of.fates(run.acks, run.reads, topics)
-    table = fates_of.summary(fates)
-    lost = fates_of.lost(fates)
+    unchecked = sorted(set(topics) - read)
+    fates = fates_of.fates(run.acks, run.reads, sorted(read))
+    table = collected(fates_of.summary(fates), "producer")
     late = {r["producer"]: r["reordered"] for r in rows(fates_of.reordered(run.reads))}
-    producers = rows(table.orderBy("producer"))
+    settings = {e["data"]["producer"]: e["data"] for e in run.events if (e["kind"], e["name"]) == ("note", "producer")}
+    producers = table.to_pylist()
     for row in producers:
         row["reordered"] = late.get(row["producer"], 0)
-    settings = {e["data"]["producer"]: e["data"] for e in run.events if (e["kind"], e["name"]) == ("note", "producer")}
-    for row in producers:
         requested = str(settings.get(row["producer"], {}).get("acks", "not recorded"))
         row["acks"] = {"-1": "all", "-2": "min.insync.replicas"}.get(requested, requested)
+    totals = {key: sum(row[key] for row in producers) for key in _TOTALS}
+    lost: DataFrame | pa.Table = fates_of.lost(fates)
+    if totals["lost"] > _COLLECTED:
+        first = rows(lost.orderBy("due_ns").limit(LOST_SHOWN))
+    else:
+        lost = collected(lost if totals["lost"] else lost.limit(0), "due_ns", "producer", "seq")
+        first = lost.slice(0, LOST_SHOWN).to_pylist()
     data = {
         "state": "not checked" if not read else "checked" if not unchecked else "checked in part",
         "unchecked_topics": unchecked,
         "short_reads": short,
         "producers": producers,
-        "totals": {
-            key: sum(row[key] for row in producers)
-            for key in ("acknowledged", "lost", "duplicates", "moved", "reordered", "present_though_not_acknowledged")
-        },
+        "totals": totals,
         "phantoms": fates_of.phantoms(run.reads, run.acks).count(),
-        "lost_first": rows(lost.orderBy("due_ns").limit(LOST_SHOWN)),
+        "lost_first": first,
     }
     return Section(data, {"durability": table, "lost": lost})
+
+
+def short_reads(notes: Mapping[str, Mapping[str, Any]], last: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Partitions whose last record before the end offset was not read, in order.
+
+    `notes`: the data of the notes of read-backs by topic; `last`: rows of transforms/durability.py last_read.
+    """
+    observed = {(row["topic"], row["partition"]): row["last"] for row in last}
+    ends = sorted((topic, int(p), int(end)) for topic, data in notes.items() for p, end in data["end_offsets"].items())
+    return [
+        {"topic": topic, "partition": partition, "end_offset": end, "last": observed.get((topic, partition))}
+        for topic, partition, end in ends
+        if end > 0 and observed.get((topic, partition), -1) < end - 1
+    ]

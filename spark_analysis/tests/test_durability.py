@@ -7,6 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.testing import assertDataFrameEqual
 
+from spark_analysis.report.durability import short_reads
 from spark_analysis.tests.generated import MS, ack, frame, read
 from spark_analysis.transforms import durability
 
@@ -16,8 +17,7 @@ _COUNTS = ["lost", "duplicates", "moved", "present_though_not_acknowledged"]
 def evaluated(
     spark: SparkSession, acks: list[dict[str, Any]], reads: list[dict[str, Any]]
 ) -> tuple[DataFrame, list[int]]:
-    topics = spark.createDataFrame([("r", "t")], "run string, topic string")
-    fates = durability.fates(frame(spark, "acks", acks), frame(spark, "reads", reads), topics)
+    fates = durability.fates(frame(spark, "acks", acks), frame(spark, "reads", reads), ["t"])
     (row,) = durability.summary(fates).collect()
     return fates, [row[name] for name in _COUNTS]
 
@@ -86,20 +86,20 @@ def test_what_nobody_sent_is_a_phantom_but_foreign_records_are_not(spark: SparkS
 def test_a_topic_that_was_not_read_is_not_evaluated(spark: SparkSession) -> None:
     acks, _ = clean()
     other = [ack(i, i, MS, topic="unread", producer="q") for i in range(3)]
-    topics = spark.createDataFrame([("r", "t")], "run string, topic string")
-    fates = durability.fates(frame(spark, "acks", acks + other), frame(spark, "reads", []), topics)
+    fates = durability.fates(frame(spark, "acks", acks + other), frame(spark, "reads", []), ["t"])
     assert {r["producer"]: r["lost"] for r in durability.summary(fates).collect()} == {"p": 50}
 
 
+def test_where_nothing_was_read_to_its_end_nothing_is_evaluated(spark: SparkSession) -> None:
+    acks, reads = clean()
+    fates = durability.fates(frame(spark, "acks", acks), frame(spark, "reads", reads), [])
+    assert durability.summary(fates).collect() == []
+
+
 def test_a_read_that_stopped_short_is_noticed(spark: SparkSession) -> None:
-    reads = frame(spark, "reads", clean(10)[1])
-    ends = spark.createDataFrame(
-        [("r", "t", 0, 10), ("r", "t", 1, 4), ("r", "t", 2, 0), ("r", "u", 0, 1)],
-        "run string, topic string, partition int, end_offset long",
-    )
-    assert sorted((r["topic"], r["partition"]) for r in durability.unread(reads, ends).collect()) == [
-        ("t", 1),
-        ("u", 0),
-    ]
-    longer = spark.createDataFrame([("r", "t", 0, 11)], ends.schema)
-    assert durability.unread(reads, longer).count() == 1
+    last = [r.asDict() for r in durability.last_read(frame(spark, "reads", clean(10)[1])).collect()]
+    ends = {"t": {"end_offsets": {"0": 10, "1": 4, "2": 0}}, "u": {"end_offsets": {"0": 1}}}
+    short = short_reads(ends, last)
+    assert [(r["topic"], r["partition"], r["last"]) for r in short] == [("t", 1, None), ("u", 0, None)]
+    (longer,) = short_reads({"t": {"end_offsets": {"0": 11}}}, last)
+    assert (longer["end_offset"], longer["last"]) == (11, 9)

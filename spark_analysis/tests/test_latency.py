@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from pyspark.sql import SparkSession
@@ -40,23 +38,6 @@ def test_latency_counts_from_the_due_time(spark: SparkSession) -> None:
         acked.select("latency_us", "lag_us"),
         spark.createDataFrame([(7000, 3000)], "latency_us long, lag_us long"),
     )
-
-
-def test_every_record_is_in_the_outcomes(spark: SparkSession) -> None:
-    rows: list[dict[str, Any]] = [ack(i, i, MS) for i in range(5)]
-    rows += [ack(5, 5, MS, result="TIMEOUT", cause="NOT_ENOUGH_RACKS"), ack(6, 6, MS, result="TIMEOUT")]
-    rows += [ack(7, 7, None), ack(8, 8, MS, result="NOT_ENOUGH_RACKS")]
-    acks = frame(spark, "acks", rows)
-    want = [
-        ("OK", "", 5),
-        ("TIMEOUT", "NOT_ENOUGH_RACKS", 1),
-        ("TIMEOUT", "", 1),
-        ("UNANSWERED", "", 1),
-        ("NOT_ENOUGH_RACKS", "", 1),
-    ]
-    got = latency.outcomes(acks, ["run"])
-    assertDataFrameEqual(got.drop("run"), spark.createDataFrame(want, "outcome string, cause string, records long"))
-    assert latency.acknowledged(acks).count() == 5
 
 
 def test_blocks_take_their_own_producers_records_inside_their_window(spark: SparkSession) -> None:

@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyspark.sql import SparkSession
 from pyspark.testing import assertDataFrameEqual
 
 from spark_analysis.report import charts, timeline
 from spark_analysis.tests.generated import MS, SECOND, START, ack, event, frame
-from spark_analysis.transforms import outage
-
-_MARKS = "run string, mark int, t_ns long, until_ns long"
+from spark_analysis.transforms import latency, outage
 
 
 def test_records_count_when_they_are_answered_and_else_when_they_were_due(spark: SparkSession) -> None:
     acks = frame(spark, "acks", [ack(0, 0, 5 * SECOND), ack(1, SECOND, None), ack(2, SECOND, MS, result="X")])
     assertDataFrameEqual(
-        outage.fates(acks, START, SECOND).drop("run"),
+        outage.fates(acks, START, SECOND).drop("run", "producer"),
         spark.createDataFrame(
             [(5, "OK", "", 1), (1, "UNANSWERED", "", 1), (1, "X", "", 1)],
             "bucket int, outcome string, cause string, records long",
         ),
     )
+
+
+def test_every_record_is_in_the_outcomes(spark: SparkSession) -> None:
+    rows: list[dict[str, Any]] = [ack(i, i, MS) for i in range(5)]
+    rows += [ack(5, 5, MS, result="TIMEOUT", cause="NOT_ENOUGH_RACKS"), ack(6, 6, MS, result="TIMEOUT")]
+    rows += [ack(7, 7, None), ack(8, 8, MS, result="NOT_ENOUGH_RACKS")]
+    acks = frame(spark, "acks", rows)
+    want = [
+        ("OK", "", 5),
+        ("TIMEOUT", "NOT_ENOUGH_RACKS", 1),
+        ("TIMEOUT", "", 1),
+        ("UNANSWERED", "", 1),
+        ("NOT_ENOUGH_RACKS", "", 1),
+    ]
+    got = outage.fates(acks, START, SECOND).drop("run", "producer", "bucket")
+    assertDataFrameEqual(got, spark.createDataFrame(want, "outcome string, cause string, records long"))
+    assert latency.acknowledged(acks).count() == 5
 
 
 def test_the_wait_through_an_outage_is_latency_where_it_ends(spark: SparkSession) -> None:
@@ -43,7 +60,7 @@ def test_a_producer_that_never_was_answered_was_silent_all_the_time(spark: Spark
     assert [r["silence_ns"] for r in outage.longest_silence(acks).collect()] == [2 * SECOND]
 
 
-def test_first_answers_after_a_mark(spark: SparkSession) -> None:
+def test_answers_between_marks(spark: SparkSession) -> None:
     rows = [
         ack(0, 0, MS),
         ack(1, 2 * SECOND, MS, result="TIMEOUT", cause="NOT_ENOUGH_RACKS"),
@@ -51,14 +68,16 @@ def test_first_answers_after_a_mark(spark: SparkSession) -> None:
         ack(3, 1 * SECOND, 5 * SECOND),
         ack(4, 9 * SECOND, MS, result="LATE"),
     ]
-    marks = spark.createDataFrame([("r", 0, START + SECOND, START + 8 * SECOND)], _MARKS)
-    (got,) = outage.firsts_after(frame(spark, "acks", rows), marks).collect()
-    assert got["first_refusal_ns"] == START + 2 * SECOND + MS
-    assert got["first_ack_ns"] == got["last_ack_ns"] == START + 6 * SECOND
-    assert (got["acknowledged"], got["refused"]) == (1, 2)
-    named = {r["name"]: r for r in outage.refusals_after(frame(spark, "acks", rows), marks).collect()}
-    assert {n: r["records"] for n, r in named.items()} == {"NOT_ENOUGH_RACKS": 1, "NOT_ENOUGH_REPLICAS": 1}
-    assert named["NOT_ENOUGH_RACKS"]["first_ns"] == START + 2 * SECOND + MS
+    marks = [START + SECOND, START + 3 * SECOND, START + 8 * SECOND]
+    got = {(r["mark"], r["name"]): r for r in outage.answers_between(frame(spark, "acks", rows), marks).collect()}
+    assert {key: (r["acknowledged"], r["records"]) for key, r in got.items()} == {
+        (0, "NOT_ENOUGH_RACKS"): (False, 1),
+        (1, "NOT_ENOUGH_REPLICAS"): (False, 1),
+        (1, "OK"): (True, 1),
+        (2, "LATE"): (False, 1),
+    }, "the answer before the first mark belongs to none"
+    assert got[0, "NOT_ENOUGH_RACKS"]["first_ns"] == START + 2 * SECOND + MS
+    assert got[1, "OK"]["first_ns"] == got[1, "OK"]["last_ns"] == START + 6 * SECOND
 
 
 def test_timeline_pairs_faults_and_leaves_an_open_one_to_the_end() -> None:

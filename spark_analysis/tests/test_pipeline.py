@@ -18,7 +18,7 @@ from spark_analysis import cli, pipeline
 from spark_analysis.input.cache import Cache
 from spark_analysis.input.folders import Folder, read_folder
 from spark_analysis.report import document
-from spark_analysis.tests.generated import MS, SECOND, ack, folder
+from spark_analysis.tests.generated import MS, SECOND, ack, folder, outage_run
 
 
 def small(path: Path, records: int, **changes: Any) -> Path:
@@ -55,6 +55,13 @@ def test_a_new_folder_is_the_only_one_read(
     again = report(out, *runs)
     assert again["work"] == {"computed": [], "reused": ["a"], "acks_read": 0} and again["runs"] == made["runs"]
     assert len(pq.read_table(out / "tables/outcomes")) == 1, "tables of a run that was not requested are gone"
+
+
+def test_an_outage_is_computed_in_few_jobs(spark: SparkSession, tmp_path: Path) -> None:
+    scheduler = spark.sparkContext._jsc.sc().dagScheduler()
+    before = scheduler.nextJobId()
+    report(tmp_path / "out", outage_run(tmp_path / "a"))
+    assert 1 <= scheduler.nextJobId() - before <= 15
 
 
 @pytest.fixture(scope="module")

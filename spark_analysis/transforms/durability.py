@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -10,8 +12,8 @@ from spark_analysis.transforms.latency import is_acknowledged
 KEY = ["run", "producer", "seq"]
 
 
-def fates(acks: DataFrame, reads: DataFrame, read_topics: DataFrame) -> DataFrame:
-    """One row per sent record of a topic that was read to its end (run, topic of ``read_topics``).
+def fates(acks: DataFrame, reads: DataFrame, read_topics: Sequence[str]) -> DataFrame:
+    """One row per sent record of a topic that was read to its end (``read_topics``).
 
     ``times`` is how often it was read, ``moved`` is true if it was read at another place than acknowledged.
     """
@@ -23,7 +25,7 @@ def fates(acks: DataFrame, reads: DataFrame, read_topics: DataFrame) -> DataFram
             F.collect_set(F.struct("partition", "offset")).alias("places"),
         )
     )
-    checked = acks.join(F.broadcast(read_topics), on=["run", "topic"], how="inner")
+    checked = acks.where(F.col("topic").isin(*read_topics))
     place = F.struct("partition", "offset")
     return (
         checked.join(found, on=KEY, how="left")
@@ -96,12 +98,6 @@ def reordered(reads: DataFrame) -> DataFrame:
     )
 
 
-def unread(reads: DataFrame, ends: DataFrame) -> DataFrame:
-    """Partitions (run, topic, partition, end_offset) whose last record before the end offset was not read."""
-    observed = reads.groupBy("run", "topic", "partition").agg(F.max("offset").alias("last"))
-    return (
-        ends.where(F.col("end_offset") > 0)
-        .join(observed, on=["run", "topic", "partition"], how="left")
-        .where(F.coalesce("last", F.lit(-1)) < F.col("end_offset") - 1)
-        .select("run", "topic", "partition", "end_offset", "last")
-    )
+def last_read(reads: DataFrame) -> DataFrame:
+    """The last offset that was read of each partition."""
+    return reads.groupBy("topic", "partition").agg(F.max("offset").alias("last"))

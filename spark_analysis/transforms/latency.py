@@ -41,16 +41,6 @@ def _second(ns: Column) -> Column:
     return F.floor(ns / F.lit(1e9)).cast("long")
 
 
-def outcomes(acks: DataFrame, by: Sequence[str]) -> DataFrame:
-    """Numbers of records: one row per group, outcome and cause. Nothing is skipped."""
-    return (
-        acks.withColumn("outcome", outcome())
-        .groupBy(*by, "outcome", "cause")
-        .agg(F.count("*").alias("records"))
-        .select(*by, "outcome", "cause", "records")
-    )
-
-
 def acknowledged(acks: DataFrame) -> DataFrame:
     """Acknowledged records with latency_us (from the due time) and lag_us (the send lag)."""
     return (

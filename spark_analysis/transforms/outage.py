@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -14,15 +16,17 @@ def bucket(column: str, origin_ns: int, width_ns: int) -> Column:
 
 
 def fates(acks: DataFrame, origin_ns: int, width_ns: int) -> DataFrame:
-    """Records by the bucket of their answer, else of their due time: one row per run, bucket, outcome and cause."""
+    """Records by the bucket of their answer, else of their due time: one row per run, producer, bucket,
+    outcome and cause.
+    """
     at = F.when(F.col("done_ns") > 0, F.col("done_ns")).otherwise(F.col("due_ns"))
     return (
         acks.withColumn("at_ns", at)
         .withColumn("bucket", bucket("at_ns", origin_ns, width_ns))
         .withColumn("outcome", outcome())
-        .groupBy("run", "bucket", "outcome", "cause")
+        .groupBy("run", "producer", "bucket", "outcome", "cause")
         .agg(F.count("*").alias("records"))
-        .select("run", "bucket", "outcome", "cause", "records")
+        .select("run", "producer", "bucket", "outcome", "cause", "records")
     )
 
 
@@ -72,50 +76,22 @@ def longest_silence(acks: DataFrame) -> DataFrame:
     )
 
 
-def firsts_after(acks: DataFrame, marks: DataFrame) -> DataFrame:
-    """Answers after each mark (run, mark, t_ns, until_ns), those with t_ns <= done < until_ns: numbers, first and last.
+def answers_between(acks: DataFrame, marks_ns: Sequence[int]) -> DataFrame:
+    """Answers by the last mark before them (its number; ascending times) and by name: records, first and last.
 
-    Without a kind of answer its first and last are null.
+    An acknowledgement is named OK; a refusal by its cause where there is one (a batch given up after refusals), else by
+    its result. Answers before the first mark are skipped.
     """
-    good = F.col("result") == "OK"
-    inside = (F.col("done_ns") >= F.col("t_ns")) & (F.col("done_ns") < F.col("until_ns"))
+    done = F.col("done_ns")
+    # A search in a list costs no job; a join with the marks would cost two.
+    passed = F.filter(F.array(*[F.lit(t) for t in marks_ns]), lambda mark: mark <= done)
+    name = F.when(is_acknowledged(), F.lit("OK")).when(F.col("cause") != "", F.col("cause")).otherwise(F.col("result"))
     return (
-        acks.where(F.col("done_ns") > 0)
-        .join(F.broadcast(marks), on="run", how="inner")
-        .where(inside)
-        .groupBy("run", "mark", "t_ns")
-        .agg(
-            F.min(F.when(good, F.col("done_ns"))).alias("first_ack_ns"),
-            F.max(F.when(good, F.col("done_ns"))).alias("last_ack_ns"),
-            F.min(F.when(~good, F.col("done_ns"))).alias("first_refusal_ns"),
-            F.count(F.when(good, 1)).alias("acknowledged"),
-            F.count(F.when(~good, 1)).alias("refused"),
-        )
+        acks.where(done > 0)
         .select(
-            "run",
-            "mark",
-            "t_ns",
-            "first_ack_ns",
-            "last_ack_ns",
-            "first_refusal_ns",
-            "acknowledged",
-            "refused",
+            (F.size(passed) - 1).alias("mark"), is_acknowledged().alias("acknowledged"), name.alias("name"), "done_ns"
         )
-    )
-
-
-def refusals_after(acks: DataFrame, marks: DataFrame) -> DataFrame:
-    """Per mark and name the number of records that ended without an acknowledgement, and the time of the first.
-
-    A refusal is named by its cause where there is one (a batch given up after refusals), else by its result.
-    """
-    name = F.when(F.col("cause") != "", F.col("cause")).otherwise(F.col("result"))
-    return (
-        acks.where((F.col("done_ns") > 0) & (F.col("result") != "OK"))
-        .join(F.broadcast(marks), on="run", how="inner")
-        .where((F.col("done_ns") >= F.col("t_ns")) & (F.col("done_ns") < F.col("until_ns")))
-        .withColumn("name", name)
-        .groupBy("run", "mark", "name")
-        .agg(F.count("*").alias("records"), F.min("done_ns").alias("first_ns"))
-        .select("run", "mark", "name", "records", "first_ns")
+        .where(F.col("mark") >= 0)
+        .groupBy("mark", "acknowledged", "name")
+        .agg(F.count("*").alias("records"), F.min("done_ns").alias("first_ns"), F.max("done_ns").alias("last_ns"))
     )
