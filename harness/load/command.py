@@ -35,6 +35,8 @@ class Produce:
 
     ``acks`` is 0, 1, all or, with the patched client, min.insync.replicas (-2): the client library checks it.
     ``connections`` producers take the records in turn: a broker answers one request of a connection after the other.
+    ``arrivals`` is fixed (evenly spaced) or poisson; ``seed`` draws the latter, anew for each stretch from a resume (or
+    another rate) on, so that producers with one seed have the same gaps in the same stretch.
     ``unanswered_kib`` makes it a closed loop: each of them waits while this much of what it sent has no answer, and
     records that would have been due meanwhile are not sent.
     ``spread`` is round-robin, sticky (no key: the client's own choice), keyed (the key is the record's number, 8 bytes)
@@ -49,6 +51,8 @@ class Produce:
     out: Path
     rate: float = 100
     duration: float = 3600
+    arrivals: str = "fixed"
+    seed: int = 0
     size: int = 200
     acks: str = "all"
     connections: int = 1
@@ -82,6 +86,8 @@ class Produce:
             "out": self.out,
             "rate": self.rate,
             "duration": self.duration,
+            "arrivals": self.arrivals,
+            "seed": self.seed,
             "size": self.size,
             "acks": self.acks,
             "connections": self.connections,

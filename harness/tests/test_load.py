@@ -279,6 +279,8 @@ PRODUCE = ["produce", "--producer", "p", "--bootstrap", "localhost:1", "--topic"
         ([*PRODUCE, "--spread", "odd"], "argument --spread: observed 'odd'; give round-robin, sticky, keyed or"),
         ([*PRODUCE, "--rate", "-1"], "argument --rate: observed '-1'; give a number above 0"),
         ([*PRODUCE, "--rate", "x"], "argument --rate: observed 'x'; give a number above 0"),
+        ([*PRODUCE, "--arrivals", "poison"], "argument --arrivals: invalid choice: 'poison'"),
+        ([*PRODUCE, "--arrivals", "poisson", "--unanswered-kib", "64"], "observed poisson with --unanswered-kib"),
         ([*PRODUCE, "--rate", "1e6"], "too large: observed 3600000000 records from --rate times --duration; lower one"),
         ([*PRODUCE, "--record", "some"], "argument --record: invalid choice: 'some' (choose from {records,histogram})"),
         ([*PRODUCE, "--property", "acks"], "argument --property: observed 'acks'; give it as KEY=VALUE"),

@@ -13,11 +13,11 @@ import pytest
 from confluent_kafka import Producer
 
 from harness.load.command import Produce
-from harness.load.records import read_due, read_histograms, read_polls
+from harness.load.records import read_acks, read_due, read_histograms, read_polls
 from harness.load.resident import ResidentClient
 from harness.run_folder.run_folder import RunFolder
 from harness.tests.load_broker import MISSING, Broker, stock_broker
-from harness.tests.load_clients import answered, client, passes, process, produce, read_back
+from harness.tests.load_clients import answered, client, column, passes, process, produce, read_back
 
 pytestmark = pytest.mark.skipif(MISSING, reason="needs build/load/rackspan-load.jar and the stock distribution")
 
@@ -133,3 +133,49 @@ def test_what_has_no_answer_is_counted_too(broker: Broker, tmp_path: Path) -> No
     rows = read_histograms(spec.out).to_pylist()
     ends = {(r["block"], r["result"]) for r in rows if r["measure"] == "latency" and r["block"] < 2}
     assert ends == {(0, "MESSAGE_TOO_LARGE"), (1, "")}, "two windows later nothing is waited for any more"
+
+
+def test_poisson_arrivals_are_drawn_by_their_seed_and_fixed_ones_are_even(broker: Broker, tmp_path: Path) -> None:
+    topic, gaps = broker.topic("arrivals"), {}
+    for name, options in {
+        "fixed": {},
+        "poisson": {"arrivals": "poisson", "seed": 7},
+        "once more": {"arrivals": "poisson", "seed": 7},
+        "other seed": {"arrivals": "poisson", "seed": 8},
+    }.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        _, acks = produce(broker, folder, topic, rate=1000, duration=1, **options)
+        due, sent = column(acks, "due_mono_ns"), column(acks, "sent_ns") - column(acks, "due_ns")
+        assert len(due) == 1000 and sent.min() >= 0, "never sent before it is due"
+        gaps[name] = np.diff(due)
+    assert np.ptp(gaps["fixed"]) <= 1 and gaps["fixed"].mean() == pytest.approx(1e6, rel=1e-6)
+    assert np.abs(gaps["poisson"] - gaps["once more"]).max() <= 1, "but for where the stretch begins"
+    assert not np.allclose(gaps["poisson"], gaps["other seed"], rtol=0.01)
+    for name in ("poisson", "other seed"):
+        assert gaps[name].mean() == pytest.approx(1e6, rel=0.15)
+        assert gaps[name].std() / gaps[name].mean() == pytest.approx(1, rel=0.15), "as an exponential"
+        within = np.mean(gaps[name] < 1e6 * np.log(2))
+        assert within == pytest.approx(0.5, abs=0.06), "half of them below the median of an exponential"
+
+
+def test_each_stretch_of_poisson_arrivals_has_its_own_draws_the_same_for_all_producers(
+    broker: Broker, tmp_path: Path
+) -> None:
+    stretches: list[list[np.ndarray]] = []
+    for name in ("first", "second"):
+        options = {"rate": 500, "arrivals": "poisson", "seed": 3, "duration": 600, "start_paused": True}
+        spec = Produce(name, broker.bootstrap, broker.topic(name), tmp_path / name, control=True, **options)  # type: ignore[arg-type]
+        (tmp_path / f"{name}.log").mkdir()
+        with client(broker, spec, tmp_path / f"{name}.log") as running:
+            ends = []
+            for _ in range(2):
+                running.resume()
+                passes(running, 0.5)
+                ends.append(running.pause()["mono_ns"])
+            running.drain(60)
+        due = column(read_acks(spec.out), "due_mono_ns")
+        stretches.append([np.diff(part[:100]) for part in np.split(due, [np.searchsorted(due, ends[0])])])
+    (one, two), (same_one, same_two) = stretches
+    assert np.abs(one - same_one).max() <= 1 and np.abs(two - same_two).max() <= 1
+    assert not np.allclose(one, two, rtol=0.01)

@@ -207,7 +207,7 @@ final class ProduceRun {
     }
 
     private long sendAll(Connections producers, Recording log, int partitions) {
-        Schedule schedule = new Schedule(settings.rate());
+        Schedule schedule = new Schedule(settings.rate(), settings.poisson(), settings.seed());
         byte[] template = Payload.template(settings.producer(), settings.size());
         long seq = 0;
         boolean running = false;
@@ -221,24 +221,25 @@ final class ProduceRun {
                 continue;
             }
             if (!running) {
-                schedule.begin(System.nanoTime(), seq);
+                schedule.begin(System.nanoTime());
                 state("resumed", seq);
                 running = true;
             }
             if (rate != schedule.rate()) {
-                schedule.rate(rate, System.nanoTime(), seq);
+                schedule.rate(rate, System.nanoTime());
             }
-            long due = schedule.due(seq);
+            long due = schedule.due();
             long now = System.nanoTime();
             if (now < due) {
                 LockSupport.parkNanos(Math.min(due - now, IDLE_PARK_NS));
                 continue;
             }
             if (settings.closedLoop() && now - due > BEHIND_NS) {
-                schedule.begin(now, seq);
+                schedule.begin(now);
                 due = now;
             }
             send(producers.of(seq), log, seq, due, now, partition(seq, partitions), template);
+            schedule.sent();
             seq++;
         }
         return seq;
@@ -307,6 +308,8 @@ final class ProduceRun {
         line.put("topic", settings.topic());
         line.put("partitions", partitions);
         line.put("rate", settings.rate());
+        line.put("arrivals", settings.poisson() ? "poisson" : "fixed");
+        line.put("seed", settings.seed());
         line.put("connections", settings.connections());
         line.put("size", settings.size());
         line.put("client_version", AppInfoParser.getVersion());

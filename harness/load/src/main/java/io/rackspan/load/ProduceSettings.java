@@ -11,9 +11,9 @@ import java.nio.file.Path;
 import java.util.Properties;
 
 /** Settings of one producing run. Times are seconds unless the name says otherwise. */
-record ProduceSettings(String producer, String topic, Path out, Path stopFile, double rate, double duration, int size,
-                       int connections, boolean closedLoop, String spread, double readySeconds, double closeSeconds,
-                       boolean control, boolean startPaused, boolean histogram, boolean consume, Properties kafka) {
+record ProduceSettings(String producer, String topic, Path out, Path stopFile, double rate, double duration,
+                       boolean poisson, long seed, int size, int connections, boolean closedLoop, String spread, double readySeconds,
+                       double closeSeconds, boolean control, boolean startPaused, boolean histogram, boolean consume, Properties kafka) {
 
     static final int MAX_PRODUCER_NAME = 31;
     private static final int MAX_CONNECTIONS = 100;
@@ -51,6 +51,9 @@ record ProduceSettings(String producer, String topic, Path out, Path stopFile, d
     }
 
     private static void addLoopOptions(ArgumentParser parser) {
+        parser.addArgument("--arrivals").choices("fixed", "poisson").setDefault("fixed")
+            .help("Due times: evenly spaced, or of a Poisson process.");
+        parser.addArgument("--seed").type(Long.class).setDefault(0L).metavar("N").help("Seed of the Poisson process.");
         parser.addArgument("--connections").type(OptionTypes.integer(MAX_CONNECTIONS)).setDefault(1).metavar("N")
             .help("Producers that take the records in turn.");
         parser.addArgument("--unanswered-kib").type(OptionTypes.integer(MAX_KIB)).metavar("KIB")
@@ -85,7 +88,7 @@ record ProduceSettings(String producer, String topic, Path out, Path stopFile, d
     static ProduceSettings of(Namespace options, ArgumentParser parser) throws ArgumentParserException {
         ProduceSettings settings = new ProduceSettings(options.getString("producer"), options.getString("topic"),
             options.get("out"), options.get("stop_file"), options.getDouble("rate"), options.getDouble("duration"),
-            options.getInt("size"), options.getInt("connections"), options.get("unanswered_kib") != null,
+            options.getString("arrivals").equals("poisson"), options.getLong("seed"), options.getInt("size"), options.getInt("connections"), options.get("unanswered_kib") != null,
             options.getString("spread"), options.getDouble("ready_seconds"), options.getDouble("close_seconds"),
             options.getString("control").equals("stdin"), options.getString("start").equals("paused"),
             options.getString("record").equals("histogram"), options.getString("consume").equals("yes"), kafka(options));
@@ -93,6 +96,10 @@ record ProduceSettings(String producer, String topic, Path out, Path stopFile, d
         if (settings.size < least) {
             throw new ArgumentParserException("argument --size: observed " + settings.size + "; a record of producer "
                 + settings.producer + " needs at least " + least + " bytes", parser);
+        }
+        if (settings.poisson && settings.closedLoop) {
+            throw new ArgumentParserException("argument --arrivals: observed poisson with --unanswered-kib; a closed loop"
+                + " sends when there is room, not at times that are drawn", parser);
         }
         if (!settings.histogram && settings.capacity() > SendLog.MAX_RECORDS) {
             throw new ArgumentParserException("the record file would be too large: observed " + settings.capacity()
