@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +11,12 @@ from typing import Any
 from harness.admin.reassignment import lead
 from harness.admin.topics import Topics
 from harness.benchmark.cpu_usage import CpuTicks
+from harness.benchmark.earlier_runs import earlier_runs
 from harness.benchmark.load_clients import LoadClients, load_clients, priority
-from harness.benchmark.stalls import stalled
-from harness.benchmark.validity import late, reasons, too_late
-from harness.benchmark.workload import BlockFault, Blocks, Limits, Mode, Ramp, Workload
+from harness.benchmark.plan import fault_first, planned, take_turns
+from harness.benchmark.stalls import stall_seed, stalled
+from harness.benchmark.validity import late, reasons, saturated, too_late
+from harness.benchmark.workload import BlockFault, Limits, Mode, Ramp, Workload
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.progress import Progress
 from harness.common.wait import Pending, pause, wait_for
@@ -29,6 +30,7 @@ from harness.spec.cluster_spec import ClusterSpec
 _RTT_SAMPLES, _RTT_ROUNDS = 15, 4
 _JVM = ("-XX:+UseSerialGC",)
 _HEAP, _RAMP_HEAP = "-Xmx256m", "-Xmx640m"  # beyond what a mode can do, producers' buffers are full
+_HERE = ("local", "netns")  # backends whose processes are those of this machine
 _LONG_S = 1e7  # a client that counts needs no room for its records
 
 
@@ -36,13 +38,24 @@ _LONG_S = 1e7  # a client that counts needs no room for its records
 class ModeRun:
     """A mode with the cluster it writes to and its client, warm and paused while others are measured.
 
-    `topics` asks no broker that a fault takes away.
+    `topics` asks no broker that a fault takes away. `pid` is that of the client.
     """
 
     mode: Mode
     cluster: KafkaCluster
     topics: Topics
     client: LoadClient
+    replicas: int
+    pid: int
+
+    def pids(self) -> list[int] | None:
+        """The processes that work only for this mode and its neighbours on the same cluster; None where they are not
+        this machine's.
+        """
+        if self.cluster.backend.name not in _HERE:
+            return None
+        nodes = [node.look()[0] for node in self.cluster.select("all")]
+        return [self.pid, *(process.pid for process in nodes if process is not None)]
 
 
 def run_bench(
@@ -55,23 +68,26 @@ def run_bench(
 ) -> Path:
     """Brings the clusters up, measures every mode in every round, and returns the run folder.
 
-    The order of the modes is shuffled by `seed` in one round and turned round in the next. `campaign` is kept in the
-    manifest: runs of one campaign are reported on together. Raises RackspanError; the run folder is then marked failed.
+    The order of the modes is shuffled by `seed` in one round and turned round in the next; the manifest has it, and the
+    rest of the plan, before anything starts. `campaign` is kept in the manifest: runs of one campaign are reported on
+    together. Raises RackspanError; the run folder is then marked failed.
     """
     progress = progress or Progress()
     seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
     kinds = list(dict.fromkeys(m.distribution for m in workload.modes))
     specs = {kind: cluster_spec(workload, kind, number) for number, kind in enumerate(kinds)}
-    with RunFolder.create(runs, f"bench-{workload.name}", kind="bench", seed=seed) as run, ExitStack() as stack:
+    name, place = f"bench-{workload.name}", campaign or {}
+    plan = planned(workload, seed, earlier_runs(runs, name, str(place.get("id", ""))))
+    with RunFolder.create(runs, name, kind="bench", seed=seed, plan=plan) as run, ExitStack() as stack:
         clusters = {kind: stack.enter_context(KafkaCluster.running(s, progress=progress)) for kind, s in specs.items()}
         run.update(
-            spec={**_reported(workload, clusters), "campaign": campaign or {}},
+            spec={**_reported(workload, clusters), "campaign": place},
             versions={kind: c.distribution.version for kind, c in clusters.items()},
             patches=[name for c in clusters.values() for name in c.distribution.patches],
         )
         load = stack.enter_context(load_clients(run))
         with progress.step(f"{len(workload.modes)} topics and warm clients"):
-            mode_runs = [_mode_run(workload, mode, clusters[mode.distribution], load) for mode in workload.modes]
+            mode_runs = [_mode_run(workload, mode, clusters[mode.distribution], load, seed) for mode in workload.modes]
             for cluster in clusters.values():
                 cluster.wait_in_sync()
         for cluster in clusters.values():
@@ -99,31 +115,6 @@ def cluster_spec(workload: Workload, distribution: str, number: int) -> ClusterS
     return workload.cluster.model_copy(update=changes)
 
 
-def order(rounds: int, modes: int, seed: int) -> list[list[int]]:
-    """The modes of every round in their order: every second round has those of the one before backwards."""
-    shuffled = random.Random(seed)
-    row = list(range(modes))
-    found: list[list[int]] = []
-    for number in range(rounds):
-        if number % 2 == 0:
-            shuffled.shuffle(row)
-        found.append(row[:] if number % 2 == 0 else row[::-1])
-    return found
-
-
-def take_turns(plan: Blocks, modes: int, seed: int, turn: Callable[[int, int, int], list[str]]) -> None:
-    """Runs as many rounds as requested, and one more for each with an invalid block, up to the number of spare ones.
-
-    `turn` measures one block (its number, its round, its mode) and returns why it is invalid.
-    """
-    complete = 0
-    for number, row in enumerate(order(plan.rounds + plan.spare, modes, seed)):
-        if complete == plan.rounds:
-            return
-        invalid = [turn(number * modes + place, number, mode) for place, mode in enumerate(row)]
-        complete += not any(invalid)
-
-
 def _reported(workload: Workload, clusters: dict[str, KafkaCluster]) -> dict[str, Any]:
     """The manifest's spec for the analysis: the workload with all defaults, and the racks of the brokers."""
     brokers = {str(n.id): n.broker_rack for c in clusters.values() for n in c.plan.brokers}
@@ -138,11 +129,11 @@ def _reported(workload: Workload, clusters: dict[str, KafkaCluster]) -> dict[str
     }
 
 
-def _mode_run(workload: Workload, mode: Mode, cluster: KafkaCluster, load: LoadClients) -> ModeRun:
+def _mode_run(workload: Workload, mode: Mode, cluster: KafkaCluster, load: LoadClients, seed: int) -> ModeRun:
     broken = {n.id for n in workload.faulted(cluster.plan.brokers)}
     # A client that asks a paused broker for metadata waits for it: it never hears of one before it is warm.
     bootstrap = ",".join(n.endpoint for n in cluster.plan.brokers if n.id not in broken)
-    replicas = workload.replicas(cluster.plan.brokers)
+    replicas = workload.replicas(cluster.plan.brokers, without=broken if mode.role == "unaffected" else set())
     topics = Topics(bootstrap)
     topics.create(mode.name, replicas, **workload.topic.settings, **mode.topic)
     produce = Produce(
@@ -152,6 +143,8 @@ def _mode_run(workload: Workload, mode: Mode, cluster: KafkaCluster, load: LoadC
         Path(),
         rate=workload.ramp.rates[0] if workload.ramp else workload.load.rate,
         duration=_LONG_S if workload.record == "histogram" else 3600,
+        arrivals=workload.load.arrivals,
+        seed=seed,
         size=workload.load.size,
         acks=mode.acks,
         connections=workload.load.connections,
@@ -164,7 +157,7 @@ def _mode_run(workload: Workload, mode: Mode, cluster: KafkaCluster, load: LoadC
     leader = next(n.name for n in cluster.plan.brokers if n.id == replicas[0][0])
     jvm = (*_JVM, _RAMP_HEAP if workload.ramp else _HEAP)
     client = load.start(produce, cluster, jvm=jvm, nice=priority(), beside=cluster.node(leader))
-    return ModeRun(mode, cluster, topics, client)
+    return ModeRun(mode, cluster, topics, client, min(map(len, replicas)), client.wait_line("started", 60)["pid"])
 
 
 def _warm_up(run: RunFolder, mode_runs: list[ModeRun], workload: Workload, progress: Progress) -> None:
@@ -201,22 +194,38 @@ def _turn(
         mode_run.client.resume()
         pause(plan.settle)
         data |= _links(mode_run.cluster)
-        if workload.ramp is None:
-            invalid: list[str] = _part(run, workload, mode_run, {**data, "part": "quiet"}, plan.seconds, seed)[
-                "invalid"
-            ]
-        else:
+        if workload.ramp is not None:
             invalid = _ramp(run, workload, workload.ramp, mode_run, data, seed)
-        if workload.fault is not None:
+        elif workload.fault is None:
+            invalid = _quiet(run, workload, mode_run, data, seed)
+        elif fault_first(pair, seed):
+            invalid = _broken(run, workload, workload.fault, mode_run, data, seed)
+            _rest(workload, mode_run)
+            mode_run.client.resume()
+            pause(plan.settle)
+            invalid = invalid + _quiet(run, workload, mode_run, data, seed)
+        else:
+            invalid = _quiet(run, workload, mode_run, data, seed)
             pause(plan.settle)  # what was due last in the part above has its answer before something breaks
             invalid = invalid + _broken(run, workload, workload.fault, mode_run, data, seed)
-        mode_run.client.pause()
-        _answered(mode_run.client)
-        if workload.fault is not None:
-            _healed(workload, mode_run)
+        _rest(workload, mode_run)
     for reason in dict.fromkeys(invalid):
         progress.note(f"  invalid: {reason}")
     return invalid
+
+
+def _quiet(run: RunFolder, workload: Workload, mode_run: ModeRun, data: dict[str, Any], seed: int) -> list[str]:
+    part = {**data, "part": "quiet"}
+    invalid: list[str] = _part(run, workload, mode_run, part, workload.blocks.seconds, seed)["invalid"]
+    return invalid
+
+
+def _rest(workload: Workload, mode_run: ModeRun) -> None:
+    """Pauses the mode; everything has its answer, and what was broken is as before."""
+    mode_run.client.pause()
+    _answered(mode_run.client)
+    if workload.fault is not None:
+        _healed(workload, mode_run)
 
 
 def _broken(
@@ -266,14 +275,15 @@ def _part(
     first: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Measures for so long; returns what was observed. `first` is what was observed at a ramp's first rate."""
-    before = CpuTicks.now()
+    pids = mode_run.pids()
+    before = CpuTicks.now(pids)
     run.event("phase", "block", "begin", data)
     begun = mode_run.client.begin(f"{data['block']}/{data['part']}")
-    with stalled(mode_run.cluster, workload.stalls, f"{seed}-{data['block']}") as stalls:
+    with stalled(mode_run.cluster, workload.stalls, stall_seed(seed, data["pair"], data["part"])) as stalls:
         pause(seconds)
-    observed: dict[str, Any] = {**before.until(CpuTicks.now()), **stalls}
+    observed: dict[str, Any] = {**before.until(CpuTicks.now(pids)), **stalls}
     if data["part"] == "fault":
-        observed["isr"] = mode_run.topics.in_sync(mode_run.mode.name)
+        observed |= {"isr": mode_run.topics.in_sync(mode_run.mode.name), "replicas": mode_run.replicas}
     ended = mode_run.client.end()
     took = (ended["mono_ns"] - begun["mono_ns"]) / 1e9
     observed |= {"acked_per_s": round((ended["acked"] - begun["acked"]) / took, 1), "lag_p99_us": ended["lag_p99_us"]}
@@ -281,6 +291,7 @@ def _part(
         observed["p99_us"] = ended["p99_us"]
         observed["beyond"] = beyond(workload.ramp, workload.limits, data["rate"], observed, first or observed)
     observed["invalid"] = reasons(workload, data | observed)
+    observed["saturated"] = saturated(workload.limits, observed)
     run.event("phase", "block", "end", {**data, **observed})
     observed["invalid"] += late(workload, observed)
     return observed

@@ -8,21 +8,34 @@ from typing import Any
 from harness.benchmark.workload import Limits, Workload
 
 
+def saturated(limits: Limits, observed: Mapping[str, Any]) -> str:
+    """The way in which a mode saturated the machine by itself: its own client and brokers alone are beyond the limit.
+    Empty if it did not.
+
+    Such a block is not invalid: it is the slowest result that a mode can have.
+    """
+    own = observed.get("cpu_own")
+    if own is None or own <= limits.cpu_busy:
+        return ""
+    return f"its own client and brokers kept the processors {own:.0%} busy"
+
+
 def reasons(workload: Workload, observed: Mapping[str, Any]) -> list[str]:
     """The reasons why a part of a block does not count. Lateness of its records is evaluated apart: see `late`.
 
-    `observed` has cpu_busy and steal (shares of the processors' time), rtt_off (share) where delays are requested, isr
-    (brokers) in a part with a fault, stalls where followers are to be stalled, rate and beyond in a step of a ramp.
+    `observed` has cpu_busy and steal (shares of the processors' time), cpu_own where it is known, rtt_off (share) where
+    delays are requested, isr and replicas (brokers) in a part with a fault, stalls where followers are to be stalled,
+    rate and beyond in a step of a ramp.
     """
     limits, found = workload.limits, []
-    if observed["cpu_busy"] > limits.cpu_busy:
+    if observed["cpu_busy"] > limits.cpu_busy and not saturated(limits, observed):
         found.append(f"the processors were {observed['cpu_busy']:.0%} busy")
     if observed["steal"] > limits.steal:
         found.append(f"{observed['steal']:.0%} of the processors' time was taken away")
     if observed.get("rtt_off", 0) > limits.rtt_off:
         found.append(f"round-trip times between racks were off by up to {observed['rtt_off']:.0%}")
     paused = workload.fault is not None and workload.fault.how == "pause" and "isr" in observed
-    if paused and observed["isr"] < workload.topic.replication:
+    if paused and observed["isr"] < observed["replicas"]:
         found.append(f"the paused follower left the in-sync set: {observed['isr']} in sync at the end")
     if workload.stalls is not None and observed["stalls"] == 0:
         found.append("no follower was stalled")
@@ -34,7 +47,9 @@ def reasons(workload: Workload, observed: Mapping[str, Any]) -> list[str]:
 
 def late(workload: Workload, observed: Mapping[str, Any]) -> list[str]:
     """Reasons why the analysis will find the load client late, from what it reported (`lag_p99_us`)."""
-    found = "" if workload.ramp is not None else too_late(workload.limits, observed["lag_p99_us"])
+    if workload.ramp is not None or saturated(workload.limits, observed):
+        return []
+    found = too_late(workload.limits, observed["lag_p99_us"])
     return [found] if found else []
 
 

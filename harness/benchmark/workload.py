@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from itertools import cycle, islice, pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +20,7 @@ from harness.spec.replica_assignment import assignment
 from harness.spec.topology import Node, plan
 
 SHIPPED = project_root() / "campaigns"
-Role = Literal["candidate", "baseline", "control", "least", "stock", "other"]
+Role = Literal["candidate", "baseline", "control", "least", "stock", "unaffected", "other"]
 
 
 class Mode(Strict):
@@ -29,7 +30,9 @@ class Mode(Strict):
     role: Role = Field(
         "other",
         description="candidate is compared with baseline; control: the baseline once more; least: acks=1, the least "
-        "that a write can take; stock: the baseline on the unpatched distribution",
+        "that a write can take; stock: the baseline on the unpatched distribution; unaffected: the candidate on a "
+        "topic without replicas on the brokers that the fault takes away: as much processor time is free, and nothing "
+        "is broken",
     )
     label: str = Field("", description="how the report calls it; by default made of the values below")
     distribution: str = Field("rackspan", description="rackspan, stock, or the path of an unpacked distribution")
@@ -62,6 +65,11 @@ class Load(Strict):
 
     rate: float = Field(gt=0, le=100_000)
     size: int = Field(200, ge=64, le=1_000_000)
+    arrivals: Literal["fixed", "poisson"] = Field(
+        "fixed",
+        description="due times evenly spaced, or of a Poisson process drawn by the run's seed, with the same gaps for "
+        "all modes of a round: even spacing can stay in step with the followers' fetches",
+    )
     connections: int = Field(
         1,
         ge=1,
@@ -183,12 +191,16 @@ class Workload(Strict):
         for role in ("candidate", "baseline"):
             if roles.count(role) != 1:
                 raise ValueError(f"modes: exactly one must have the role {role!r}, not {roles.count(role)}")
+        if self.fault is None and "unaffected" in roles:
+            raise ValueError("modes: 'unaffected' is the control of a `fault`, and there is none")
         if self.fault is not None:
             nodes = plan(self.cluster).brokers
             targets = [*(n.name for n in nodes), *(f"rack:{rack}" for rack in racks)]
             if self.fault.target not in targets:
                 raise ValueError(f"fault.target: {unknown(self.fault.target, targets, 'broker or rack')}")
             led = [n.name for n in self.faulted(nodes) if n.rack in self.topic.leaders]
+            if led and "unaffected" in roles:
+                raise ValueError(f"modes: {', '.join(led)} leads partitions; no topic is unaffected by the fault")
             if led and self.fault.how == "pause":
                 raise ValueError(f"fault.target: {', '.join(led)} leads partitions; name brokers that only follow")
         if self.stalls is not None:
@@ -198,6 +210,8 @@ class Workload(Strict):
                     raise ValueError(f"stalls.nodes: {unknown(name, following, 'broker that only follows')}")
         if self.record == "histogram" and (self.fault or self.oracle):
             raise ValueError("record: histogram keeps no single records, which `fault` and `oracle` need")
+        if self.load.arrivals == "poisson" and self.load.unanswered_kib is not None:
+            raise ValueError("load.arrivals: a closed loop (`unanswered_kib`) sends when there is room, not when drawn")
         if self.ramp is not None and self.record != "histogram":
             raise ValueError("ramp: it needs `record: histogram`, since it sends as much as it can")
         return self
@@ -213,11 +227,12 @@ class Workload(Strict):
         """True if the fault takes away leaders, so that other replicas become leaders."""
         return any(n.rack in self.topic.leaders for n in self.faulted(plan(self.cluster).brokers))
 
-    def replicas(self, brokers: tuple[Node, ...]) -> list[list[int]]:
-        """Replicas of each partition, leader first, racks in turn."""
+    def replicas(self, brokers: tuple[Node, ...], without: Container[int] = ()) -> list[list[int]]:
+        """Replicas of each partition, leader first, racks in turn; fewer where some brokers shall have none."""
         leading = {n.id for n in brokers if n.rack in self.topic.leaders}
         placed = [ids[: self.topic.replication] for ids in assignment(brokers) if ids[0] in leading]
-        return list(islice(cycle(placed), self.topic.partitions))
+        kept = [[broker for broker in ids if broker not in without] for ids in placed]
+        return list(islice(cycle(kept), self.topic.partitions))
 
     def on(self, backend: str) -> Workload:
         """A copy for another backend. Raises RackspanError (exit code 4) if that one cannot do what it needs."""

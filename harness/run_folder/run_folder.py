@@ -75,6 +75,7 @@ class RunFolder:
         spec: Mapping[str, Any] | None = None,
         versions: Mapping[str, str] | None = None,
         patches: Sequence[str] = (),
+        plan: Mapping[str, Any] | None = None,
     ) -> Self:
         """Makes ``root/<UTC time>-<name>`` with a manifest in state running. A taken name gets -2, -3, ..."""
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
@@ -98,6 +99,7 @@ class RunFolder:
             "failure": "",
             "clock": {"epoch_ns": epoch, "mono_ns": mono},
             "seed": seed,
+            "plan": dict(plan or {}),
             "spec": dict(spec or {}),
             "versions": dict(versions or {}),
             "patches": list(patches),
@@ -190,7 +192,9 @@ class RunFolder:
 
     def finish(self, failure: str = "") -> Path:
         """Ends the run: state finished, or failed when a failure text is given. Returns the folder."""
-        self.update(state="failed" if failure else "finished", failure=failure, ended_ns=time.time_ns())
+        clock = {**self.manifest["clock"], "ended_mono_ns": time.monotonic_ns()}
+        state = "failed" if failure else "finished"
+        self.update(state=state, failure=failure, ended_ns=time.time_ns(), clock=clock)
         return self.path
 
     def __enter__(self) -> Self:
@@ -269,7 +273,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
         manifest: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError) as e:
         raise RunFolderError(f"cannot read run {path}", observed=str(e), do="give a folder made by a run") from e
-    # An older version has other names in its events only, and the analysis reads these.
+    # What an older version lacks or calls otherwise, the analysis supplies.
     if manifest.get("schema_version") not in (schema_file()["version"], *map(int, schema_file()["older"])):
         raise RunFolderError(
             f"cannot read run {path}",

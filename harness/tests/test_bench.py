@@ -72,7 +72,13 @@ def test_a_small_run_ends_in_a_report_without_verdicts(
 
     bench = run["bench"]
     blocks = _complete(bench)
-    assert [b["part"] for b in blocks] == ["quiet", "fault"] * 4
+    of_round = {n: [b["part"] for b in blocks if b["pair"] == n] for n in {b["pair"] for b in blocks}}
+    plan = run_folder.read_manifest(Path("runs") / run["run_id"])["plan"]
+    for number, observed in of_round.items():
+        first = ["fault", "quiet"] if number in plan["fault_first"] else ["quiet", "fault"]
+        assert observed == first * 2, "every second round has its fault first"
+    assert (plan["rounds"], plan["seed"], plan["fault_first"][0]) == (2, 3, 0) and len(plan["order"]) >= 2
+    assert run["bench"]["plan"]["planned"] == 2 and 0 < blocks[0]["cpu_own"] <= blocks[0]["cpu_busy"] + 0.05
     roles = [b["role"] for b in bench["blocks"] if b["part"] == "quiet"]
     assert sorted(roles[:2]) == ["baseline", "candidate"] and roles[2:4] == roles[:2][::-1]
     assert {row["outcome"] for row in bench["outcomes"]} == {"OK"}, "the paused follower must not cost a record"
@@ -131,6 +137,10 @@ def _counted(run: dict[str, Any]) -> None:
     assert min(sent.values()) > 0, f"how many depends on the machine: {sent}"
     ends = [e["data"] for e in run_folder.read_events(folder) if e["name"] == "block" and e["state"] == "end"]
     steps = [s for s in ends if s["block"] in {b["block"] for b in blocks}]
+    for rate in rates:
+        due = [s["stall_due_s"]["b1"] for s in ends if s["part"] == rate]
+        assert all(a == b for a, b in zip(due[0], due[1], strict=False)), "both modes of a round meet the same stalls"
+        assert due[0]
     assert all(s["stalls"] > 0 and s["stall_s"] >= 0.2 and s["acked_per_s"] > 0 for s in steps)
     assert [s["beyond"] == "" for s in steps] == [True, True, False] * 2
     assert {(c["role"], c["knee_rate"]) for c in bench["knee"]["capacity"]} == {("candidate", 300), ("baseline", 300)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from harness.benchmark import outage
 from harness.benchmark.cpu_usage import CpuTicks
 from harness.spec.cluster_spec import ClusterSpec
@@ -26,3 +28,8 @@ def test_cpu_usage_is_of_the_time_between_two_samples() -> None:
     assert first.until(then) == {"cpu_busy": 0.8, "steal": 0.2}
     now = CpuTicks.now()
     assert 0 < now.busy < now.all <= CpuTicks.now().all
+    mine = CpuTicks.now([os.getpid(), 2**22 + 1])
+    while CpuTicks.now([os.getpid()]).own == mine.own:
+        sum(range(100_000))
+    used = mine.until(CpuTicks.now([os.getpid()]))
+    assert 0 < used["cpu_own"] <= used["cpu_busy"] + 0.01 and list(mine.own or {}) == [os.getpid()]

@@ -124,7 +124,7 @@ def test_another_schema_version_is_refused(tmp_path: Path) -> None:
     run = RunFolder.create(tmp_path, "x")
     manifest = {**run_folder.read_manifest(run.path), "schema_version": 99}
     (run.path / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(RunFolderError, match=r"schema version 99, wanted 3"):
+    with pytest.raises(RunFolderError, match=r"schema version 99, wanted 4"):
         run_folder.read_manifest(run.path)
 
 

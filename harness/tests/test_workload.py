@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +9,9 @@ import pytest
 import yaml
 
 from harness.benchmark import workload
-from harness.benchmark.run import beyond, cluster_spec, order, take_turns
-from harness.benchmark.validity import late, reasons
-from harness.benchmark.workload import Blocks, Ramp, Workload
+from harness.benchmark.run import beyond, cluster_spec
+from harness.benchmark.validity import late, reasons, saturated
+from harness.benchmark.workload import Ramp, Workload
 from harness.common.errors import RackspanError
 from harness.recording import follower_fetches
 from harness.spec.topology import plan
@@ -26,6 +24,8 @@ GOOD: dict[str, Any] = {
     "modes": [{"name": "new", "role": "candidate", "acks": "1"}, {"name": "old", "role": "baseline"}],
     "fault": {"how": "kill", "target": "rack:c"},
 }
+
+CALM = [*GOOD["modes"], {"name": "calm", "role": "unaffected", "acks": "1", "label": "calm"}]
 
 
 def made(**changes: Any) -> Workload:
@@ -62,11 +62,15 @@ def test_an_unknown_workload_names_the_nearest_one() -> None:
         ({"topic": {"leaders": ["d"]}}, "topic.leaders: no rack 'd'"),
         ({"topic": {"leaders": ["a"], "replication": 6}}, "6 replicas need as many brokers, not 5"),
         ({"fault": {"how": "pause", "target": "a2"}}, "fault.target: a2 leads partitions"),
+        ({"modes": CALM, "fault": None}, "modes: 'unaffected' is the control of a `fault`, and there is none"),
+        ({"modes": CALM, "fault": {"how": "kill", "target": "a1"}}, "a1 leads partitions; no topic is unaffected"),
         ({"fault": {"how": "pause", "target": "c3"}}, "fault.target: no broker or rack 'c3'; did you mean 'c1'?"),
         ({"record": "histogram"}, "record: histogram keeps no single records, which `fault` and `oracle` need"),
         ({"ramp": {"rates": [1, 2]}}, "ramp: it needs `record: histogram`"),
         ({"ramp": {"rates": [2, 2]}}, "ramp.rates: each rate must be above the one before"),
         ({"stalls": {"nodes": ["a1"], "every": 1}}, "stalls.nodes: no broker that only follows 'a1'; did you mean"),
+        ({"load": {"rate": 1, "arrivals": "poison"}}, "load.arrivals: Input should be 'fixed' or 'poisson'"),
+        ({"load": {"rate": 1, "arrivals": "poisson", "unanswered_kib": 64}}, "load.arrivals: a closed loop"),
         ({"load": {"rate": 0}}, "load.rate: Input should be greater than 0, not 0"),
     ],
 )
@@ -144,33 +148,14 @@ def test_shorter_blocks_shorten_the_fault_too() -> None:
     assert short.fault is not None and short.fault.seconds == 3
 
 
-def test_every_round_has_every_mode_in_the_reverse_order_of_the_one_before() -> None:
-    rows = order(6, 4, seed=7)
-    assert all(sorted(row) == [0, 1, 2, 3] for row in rows)
-    assert all(rows[i] == rows[i + 1][::-1] for i in (0, 2, 4))
-    assert len({tuple(row) for row in rows}) > 2, "not always the same order"
-    assert rows == order(6, 4, seed=7) and any(rows != order(6, 4, seed=s) for s in (8, 9, 10))
-
-
-@pytest.mark.parametrize(("spoilt", "rounds"), [([], 3), ([0, 1], 4), ([0, 5], 5), (range(99), 5)])
-def test_a_round_with_an_invalid_block_is_repeated(spoilt: Sequence[int], rounds: int) -> None:
-    blocks: list[tuple[int, int, int]] = []
-
-    def turn(block: int, number: int, mode: int) -> list[str]:
-        blocks.append((block, number, mode))
-        return ["spoilt"] if block in spoilt else []
-
-    take_turns(Blocks(rounds=3, spare=2), 2, 7, turn)  # type: ignore[call-arg]
-    assert [(block, number) for block, number, _ in blocks] == [(n, n // 2) for n in range(2 * rounds)]
-    assert [mode for _, _, mode in blocks] == list(chain.from_iterable(order(rounds, 2, seed=7)))
-
-
 @pytest.mark.parametrize(
     ("observed", "reason"),
     [
         ({}, []),
         ({"cpu_busy": 0.95, "steal": 0.2}, ["the processors were 95% busy", "20% of the processors' time was taken"]),
         ({"rtt_off": 0.3}, ["round-trip times between racks were off by up to 30%"]),
+        ({"isr": 2, "replicas": 2}, []),
+        ({"cpu_busy": 0.95, "cpu_own": 0.89}, ["the processors were 95% busy"]),
         ({"isr": 2}, ["the paused follower left the in-sync set: 2 in sync at the end"]),
         ({"isr": 3, "stalls": 1}, []),
         ({"stalls": 0}, ["no follower was stalled"]),
@@ -178,8 +163,28 @@ def test_a_round_with_an_invalid_block_is_repeated(spoilt: Sequence[int], rounds
 )
 def test_a_block_is_invalid_if_the_machine_disturbed_it(observed: dict[str, Any], reason: list[str]) -> None:
     changes: dict[str, Any] = {"fault": {"how": "pause", "target": "c1"}, "stalls": {"nodes": ["c1"], "every": 1}}
-    found = reasons(made(**changes), {"cpu_busy": 0.4, "steal": 0.0, "stalls": 1, **observed})
+    found = reasons(made(**changes), {"cpu_busy": 0.4, "steal": 0.0, "stalls": 1, "replicas": 3, **observed})
     assert [text[: len(start)] for text, start in zip(found, reason, strict=True)] == reason
+
+
+def test_a_mode_that_saturates_the_machine_by_itself_is_slow_rather_than_invalid() -> None:
+    observed = {"cpu_busy": 0.97, "cpu_own": 0.93, "steal": 0.0, "lag_p99_us": 50_000}
+    limits = made(fault=None).limits
+    assert saturated(limits, observed) == "its own client and brokers kept the processors 93% busy"
+    assert reasons(made(fault=None), observed) == [] == late(made(fault=None), observed)
+    stolen = reasons(made(fault=None), {**observed, "steal": 0.2})
+    assert stolen == ["20% of the processors' time was taken away"], "what comes from outside is still a reason"
+    assert saturated(limits, {"cpu_busy": 0.97}) == "" == saturated(limits, {"cpu_busy": 0.97, "cpu_own": 0.9})
+
+
+def test_a_topic_that_the_fault_does_not_affect_has_the_other_replicas() -> None:
+    fault = {"how": "pause", "target": "c1"}
+    w = made(fault=fault, modes=CALM)
+    nodes = plan(w.cluster).brokers
+    broken = {n.id for n in w.faulted(nodes)}
+    kept, affected = w.replicas(nodes, without=broken), w.replicas(nodes)
+    assert all(set(ids) == set(all_ids) - broken for ids, all_ids in zip(kept, affected, strict=True))
+    assert [ids[0] for ids in kept] == [ids[0] for ids in affected] and {len(ids) for ids in kept} == {2, 3}
 
 
 @pytest.mark.parametrize(

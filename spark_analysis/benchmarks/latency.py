@@ -35,6 +35,7 @@ MODES = [
     {"name": "all", "role": "baseline", "acks": "all", "label": "acks=all"},
 ]
 BYTES_A_RECORD = 30  # of Parquet, roughly
+_CLOCK = {"epoch_ns": START_NS, "mono_ns": 0}
 # Latency of the baseline over that of the candidate: the analysis must find its inverse.
 FACTOR = 2.0
 _ARROW = {"string": pa.string(), "int32": pa.int32(), "int64": pa.int64()}
@@ -129,7 +130,7 @@ def _manifest(name: str) -> dict[str, Any]:
         "seed": 1,
     }
     times = {"schema_version": schemas.version(), "started_ns": START_NS, "ended_ns": 0, "failure": ""}
-    return {**run, **times, "clock": {}, "versions": {}, "patches": [], "host": {}}
+    return {**run, **times, "clock": _CLOCK, "plan": {}, "versions": {}, "patches": [], "host": {}}
 
 
 def peak_mb(java_pid: int) -> float:

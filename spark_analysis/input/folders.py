@@ -106,10 +106,23 @@ def check_table(path: Path, name: str) -> int:
     return rows
 
 
+def check_moved(path: Path, moved_ns: int, when: str) -> None:
+    """Raises AnalysisError if the wall clock was set: it moved so far against the monotonic clock."""
+    if abs(moved_ns) > CLOCK_TOLERANCE_NS:
+        moved = f"wall clock and monotonic clock moved by {abs(moved_ns) / 1e9:.3f} s against each other"
+        raise clock_went_back(path, f"{moved} {when}")
+
+
 def _check_clock(path: Path, manifest: dict[str, Any], events: Sequence[dict[str, Any]]) -> None:
-    """Raises AnalysisError if the run ended before it began, or an event is earlier than one written before it."""
+    """Raises AnalysisError if the run ended before it began, the wall clock was set meanwhile, or an event is earlier
+    than one written before it.
+    """
     if 0 < manifest["ended_ns"] < manifest["started_ns"]:
         raise clock_went_back(path, f"it began at {manifest['started_ns']} ns and ended at {manifest['ended_ns']} ns")
+    clock = manifest["clock"]
+    if "ended_mono_ns" in clock:
+        took_ns = clock["ended_mono_ns"] - clock["mono_ns"]
+        check_moved(path, manifest["ended_ns"] - clock["epoch_ns"] - took_ns, "from the begin of the run to its end")
     for number, earlier, later in _steps(events):
         if later - earlier < -CLOCK_TOLERANCE_NS:
             back = (earlier - later) / 1e9
@@ -126,9 +139,9 @@ def _steps(events: Sequence[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
 
 
 def clock_went_back(path: Path, observed: str) -> AnalysisError:
-    """The error of a run whose clock went back: none of its times can be trusted."""
+    """The error of a run whose clock went back or was set: none of its times can be trusted."""
     return AnalysisError(
-        f"a clock of {path} went back",
+        f"a clock of {path} went back or was set",
         observed=observed,
         do="make the run again on a machine whose clock is steady while it runs (no suspend, no restored snapshot)",
     )

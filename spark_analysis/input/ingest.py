@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DoubleType, IntegerType, LongType, StringType, StructField, StructType
 
 from spark_analysis.input import schemas
+from spark_analysis.input.clocks import noted
 from spark_analysis.input.folders import NEEDED, Folder, check_table, parts, read_folder
 
 BLOCKS = StructType(
@@ -21,15 +22,17 @@ BLOCKS = StructType(
         StructField("role", StringType()),
         StructField("block", IntegerType()),
         StructField("pair", IntegerType()),
-        StructField("begin_ns", LongType()),
-        StructField("end_ns", LongType()),
+        StructField("begin_mono_ns", LongType()),
+        StructField("end_mono_ns", LongType()),
         StructField("cpu_busy", DoubleType()),
         StructField("part", StringType()),
         StructField("steal", DoubleType()),
+        StructField("cpu_own", DoubleType()),
         StructField("isr", IntegerType()),
         StructField("rtt_off", DoubleType()),
         StructField("stalls", IntegerType()),
         StructField("invalid", ArrayType(StringType())),
+        StructField("saturated", StringType()),
     ]
 )
 
@@ -72,7 +75,8 @@ def read_run(spark: SparkSession, path: Path) -> Run:
 
 
 def blocks(spark: SparkSession, runs: list[Run]) -> DataFrame:
-    """One row per finished block phase: the producer whose records, due in this window, belong to the mode.
+    """One row per finished block phase: the producer whose records, due in this window, belong to the mode. The window
+    is on the monotonic clock of that producer.
 
     ``part`` names a part of a block, such as before or during a fault; empty where there are none.
     """
@@ -82,16 +86,20 @@ def blocks(spark: SparkSession, runs: list[Run]) -> DataFrame:
 def finished_blocks(run: Run) -> list[dict[str, Any]]:
     """The same rows of one run, in the order in which the blocks ended."""
     rows = []
-    begun: dict[tuple[str, int, str], dict[str, Any]] = {}
+    elsewhere = {name: ahead_ns for name, ahead_ns in noted(run.events).items() if ahead_ns is not None}
+    begun: dict[tuple[str, int, str], int] = {}
     for event in run.events:
         if (event["kind"], event["name"]) != ("phase", "block"):
             continue
         data = {"run": run.id, "part": "", **event["data"]}
         key = (data["producer"], data["block"], data["part"])
+        # Of a client on another machine only the wall clock is the same.
+        far = data["producer"] in elsewhere
+        at_ns = event["t_ns"] - elsewhere[data["producer"]] if far else event["mono_ns"]
         if event["state"] == "begin":
-            begun[key] = event
+            begun[key] = at_ns
         elif key in begun:
-            data |= {"begin_ns": begun.pop(key)["t_ns"], "end_ns": event["t_ns"]}
+            data |= {"begin_mono_ns": begun.pop(key), "end_mono_ns": at_ns}
             # Older runs lack some of the columns, none lacks these.
             named = {name: data[name] for name in ("producer", "mode", "role", "block", "pair")}
             rows.append({name: data.get(name) for name in BLOCKS.names} | named)

@@ -62,7 +62,9 @@ def check_table(where: Path, name: str, observed: pa.Schema) -> None:
 
 
 def check_manifest(where: Path, manifest: Any) -> dict[str, Any]:
-    """Returns the manifest; raises AnalysisError on another schema version or a missing or odd value."""
+    """Returns the manifest, with what an older version lacks; raises AnalysisError on a version that is not known or a
+    missing or odd value.
+    """
     known = (version(), *map(int, contract()["older"]))
     if not isinstance(manifest, dict) or manifest.get("schema_version") not in known:
         observed = manifest.get("schema_version") if isinstance(manifest, dict) else manifest
@@ -71,6 +73,8 @@ def check_manifest(where: Path, manifest: Any) -> dict[str, Any]:
             observed=f"schema version {observed!r}, wanted {version()}",
             do="make the run again, or read it with the release that made it",
         )
+    older: dict[str, Any] = contract()["older"].get(str(manifest["schema_version"]), {})
+    manifest = {**older.get("manifest", {}), **manifest}
     wrong = [
         f"{f['name']}={manifest.get(f['name'])!r}"
         for f in contract()["manifest"]
@@ -82,7 +86,7 @@ def check_manifest(where: Path, manifest: Any) -> dict[str, Any]:
             observed=", ".join(wrong),
             do="make the run again: its manifest was not written by this release",
         )
-    return manifest
+    return {**manifest}
 
 
 def check_events(where: Path, rows: list[Any]) -> list[dict[str, Any]]:

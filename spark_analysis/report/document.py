@@ -14,12 +14,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_analysis.errors import AnalysisError
 from spark_analysis.input import schemas
+from spark_analysis.input.clocks import noted
 from spark_analysis.input.folders import Folder
 from spark_analysis.input.ingest import Run, open_run
 from spark_analysis.report import outage, times, words
 from spark_analysis.report.benchmark import page_section
 from spark_analysis.report.benchmark.headline import headline
 from spark_analysis.report.benchmark.trials import over_trials
+from spark_analysis.report.benchmark.warnings import bench_warnings
 from spark_analysis.report.section import rows
 from spark_analysis.statistics import histograms
 from spark_analysis.transforms.clock import odd_times
@@ -96,9 +98,10 @@ def _part(spark: SparkSession, run: Run) -> tuple[dict[str, Any], Mapping[str, D
             )
         part["bench"] = measured.data
         part["findings"] = words.bench_findings(measured.data)
-        part["warnings"] += words.bench_warnings(run.id, measured.data)
+        part["warnings"] += bench_warnings(run.id, measured.data)
         return part, measured.tables
-    times.evaluate(run.folder.path, rows(odd_times(run.acks)))
+    own = {name for name, elsewhere in noted(run.events).items() if elsewhere is None}
+    times.evaluate(run.folder.path, rows(odd_times(run.acks)), run.manifest["clock"], own)
     timed = outage.section(spark, run)
     part["outage"] = timed.data
     part["findings"] = words.outage_findings(timed.data)

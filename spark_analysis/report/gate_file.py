@@ -10,13 +10,16 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from spark_analysis.errors import USAGE, AnalysisError
-from spark_analysis.statistics.verdict_words import BEYOND, FLOOR_MET, GOAL_MET, IMPROVED, REGRESSED, WITHIN_NOISE
+from spark_analysis.statistics.verdict_words import FLOOR_MET, GOAL_MET, IMPROVED, WITHIN_NOISE
 
-_VERDICTS = {"ratio": (IMPROVED, WITHIN_NOISE, REGRESSED), "goal": (GOAL_MET, FLOOR_MET, BEYOND)}
+# Verdicts that more noise never leads to: "within noise" is what a noisy run shows of anything.
+_VERDICTS = {"ratio": (IMPROVED,), "goal": (GOAL_MET, FLOOR_MET)}
 
 
 class Gate(BaseModel):
-    """One requirement on every run of a name. A bound is about the full 95 % interval, not about its middle."""
+    """One requirement on every run of a name. A bound is about the full 95 % interval, made wider by the noise of the
+    run, not about its middle: all of it must lie inside.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -35,6 +38,8 @@ class Gate(BaseModel):
     @model_validator(mode="after")
     def _fits(self) -> Gate:
         known = _VERDICTS.get(self.of, ())
+        if self.of == "ratio" and WITHIN_NOISE in self.verdict:
+            raise ValueError(f"{WITHIN_NOISE!r} does not pass a gate, as more noise would; give at_most in its place")
         for verdict in self.verdict:
             if verdict not in known:
                 raise ValueError(f"{self.of} has no verdict {verdict!r}; known: {', '.join(known) or 'none'}")

@@ -11,7 +11,7 @@ from typing import Any
 from spark_analysis.errors import AnalysisError
 from spark_analysis.report.gate_file import Gate, Gates
 from spark_analysis.statistics.stats import MIN_PAIRS
-from spark_analysis.statistics.verdict_words import FLOOR_MET, GOAL_MET, NOT_ENOUGH, NOT_HERE
+from spark_analysis.statistics.verdict_words import FLOOR_MET, GOAL_MET, NO_CONTROL, NOT_ENOUGH, NOT_HERE
 
 
 @dataclass(frozen=True)
@@ -74,31 +74,49 @@ def _in_run(gate: Gate, run: dict[str, Any]) -> Iterator[GateResult]:
         for row in run["bench"]["goals"]:
             if row["id"] == gate.goal:
                 accepted = gate.verdict or [GOAL_MET, FLOOR_MET]
-                yield _by_verdict(gate, name, row, accepted, f"{row['what']}: ")
+                # What meets the goal meets the floor: noise that hides the former must not pass in its place.
+                accepted = [*accepted, *([GOAL_MET] if FLOOR_MET in accepted and GOAL_MET not in accepted else [])]
+                yield _by_verdict(gate, name, run["bench"]["plan"], row, accepted, f"{row['what']}: ")
     else:
         requested = (gate.mode, gate.part, round(10 * float(gate.quantile[1:]), 1))
         for row in run["bench"]["ratios"]:
             if (row["role"], row["part"], row["per_thousand"]) == requested:
-                yield _of_ratio(gate, name, row)
+                yield _of_ratio(gate, name, run["bench"]["plan"], row)
 
 
-def _of_ratio(gate: Gate, run: str, row: dict[str, Any]) -> GateResult:
+def _of_ratio(gate: Gate, run: str, plan: dict[str, Any], row: dict[str, Any]) -> GateResult:
     if row["not_shown"]:
         return GateResult(gate.name, run, row["not_shown"], False)
     if gate.verdict:
-        outcome = _by_verdict(gate, run, row, gate.verdict, "")
+        outcome = _by_verdict(gate, run, plan, row, gate.verdict, "")
         if not outcome.met or (gate.at_most is None and gate.at_least is None):
             return outcome
     if row["low"] is None:
-        return _unknown(gate, run, f"{NOT_ENOUGH}: {row['rounds']} of the {MIN_PAIRS} rounds that carry an interval")
-    high_enough = gate.at_least is None or row["low"] >= gate.at_least
-    met = high_enough and (gate.at_most is None or row["high"] <= gate.at_most)
-    return GateResult(gate.name, run, f"{_span(row)}{_requested(gate)}", met)
+        few = f"{NOT_ENOUGH}: {row['rounds']} of the {MIN_PAIRS} rounds that carry an interval"
+        return _too_few(gate, run, plan, few)
+    if row["noise"] is None:
+        return GateResult(gate.name, run, f"{NO_CONTROL}, {_span(row)}{_requested(gate)}", False)
+    # The interval that the noise could have moved: equivalence, so that more noise never passes more easily.
+    low, high = row["low"] / row["noise"], row["high"] * row["noise"]
+    met = (gate.at_least is None or low >= gate.at_least) and (gate.at_most is None or high <= gate.at_most)
+    widened = f", with the noise {low:.3g} to {high:.3g}"
+    return GateResult(gate.name, run, f"{_span(row)}{widened}{_requested(gate)}", met)
 
 
-def _by_verdict(gate: Gate, run: str, row: dict[str, Any], accepted: list[str], what: str) -> GateResult:
+def _too_few(gate: Gate, run: str, plan: dict[str, Any], why: str) -> GateResult:
+    """Too few rounds are not known only where no more were planned; else they were lost, and the gate is missed."""
+    if (plan.get("planned") or 0) >= MIN_PAIRS:
+        return GateResult(gate.name, run, f"{why}; {plan['planned']} were planned", False, known=False)
+    return _unknown(gate, run, why)
+
+
+def _by_verdict(
+    gate: Gate, run: str, plan: dict[str, Any], row: dict[str, Any], accepted: list[str], what: str
+) -> GateResult:
     observed = f"{what}{row['verdict']}{'' if row['low'] is None else f', {_span(row)}'}"
-    if row["verdict"] == NOT_ENOUGH or row["verdict"].startswith(NOT_HERE):
+    if row["verdict"] == NOT_ENOUGH:
+        return _too_few(gate, run, plan, observed)
+    if row["verdict"].startswith(NOT_HERE):
         return _unknown(gate, run, observed)
     return GateResult(gate.name, run, f"{observed}, requested: {' or '.join(accepted)}", row["verdict"] in accepted)
 

@@ -77,7 +77,5 @@ def _latency(data: dict[str, Any]) -> str:
             if found:
                 label = mode["label"] + (", during the fault" if part == "fault" else "")
                 rate = next(s["percent"] for s in data["success"] if (s["role"], s["part"]) == (mode["role"], part))
-                rows.append(
-                    [label, words.count(found[0]["n"]), rate, *(words.milliseconds(p["value_us"]) for p in found)]
-                )
+                rows.append([label, words.count(found[0]["n"]), rate, *map(words.latency, found)])
     return table(["mode", "records", "acknowledged", *(words.percentile(q) for q in data["quantiles"])], rows)

@@ -17,6 +17,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _FILTERS: dict[str, Callable[..., Any]] = {
     "count": words.count,
     "ms": words.milliseconds,
+    "latency": words.latency,
     "seconds": words.seconds,
     "percentile": words.percentile,
     "ratio": words.ratio,

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from spark_analysis.input.folders import CLOCK_TOLERANCE_NS, clock_went_back
+from spark_analysis.input.folders import check_moved, clock_went_back
 from spark_analysis.report import words
 
 
-def evaluate(path: Path, observed: Iterable[Mapping[str, Any]]) -> None:
-    """Raises AnalysisError if a clock went back while the run continued. ``observed`` has the columns of
-    transforms/clock.py for each producer.
+def evaluate(path: Path, observed: Iterable[Mapping[str, Any]], clock: Mapping[str, Any], own: Container[str]) -> None:
+    """Raises AnalysisError if a clock went back or was set while the run continued. ``observed`` has the columns of
+    transforms/clock.py for each producer; ``clock`` is the manifest's, read when the run began; ``own`` are the
+    producers with the run's own monotonic clock.
     """
+    ahead_ns = clock["epoch_ns"] - clock["mono_ns"]
     for row in sorted(observed, key=lambda row: str(row["producer"])):
         if row["early"]:
             early = f"{words.records(row['early'])} of producer {row['producer']} answered before they were sent"
             raise clock_went_back(path, early)
-        moved_ns = row["until_ns"] - row["from_ns"]
-        if moved_ns > CLOCK_TOLERANCE_NS:
-            moved = f"wall clock and monotonic clock moved by {moved_ns / 1e9:.3f} s against each other"
-            raise clock_went_back(path, f"{moved} in the due times of producer {row['producer']}")
+        known = [row["from_ns"], row["until_ns"]] + ([ahead_ns] if row["producer"] in own else [])
+        check_moved(path, max(known) - min(known), f"until the due times of producer {row['producer']}")

@@ -9,6 +9,7 @@ import numpy as np
 
 REFUSALS_SHOWN = 2
 NO_ANSWER = "no answer"
+SATURATED_ITSELF = "saturated"
 NOT_ENOUGH_SAMPLES = "not enough samples"
 # Above this share of CPU time in use, waiting for a CPU outweighs the work itself.
 SATURATED = 0.9
@@ -44,6 +45,12 @@ def milliseconds(us: float | None) -> str:
     ms = us / 1000
     digits = 0 if ms >= 100 else 1 if ms >= 10 else 2
     return f"{ms:,.{digits}f} ms"
+
+
+def latency(row: dict[str, Any]) -> str:
+    """The latency of one percentile of a mode; one that is infinite since the mode saturated the machine says so."""
+    late = row["value_us"] is not None and math.isinf(row["value_us"]) and row.get("saturated")
+    return SATURATED_ITSELF if late else milliseconds(row["value_us"])
 
 
 def seconds(value: float | None) -> str:
@@ -155,15 +162,13 @@ def _against_baseline(data: dict[str, Any], part: str, per_thousand: int) -> str
     found = next((r for r in data["ratios"] if (r["role"], r["part"], r["per_thousand"]) == key), None)
     if found is None:
         return ""
-    values = {
-        r["role"]: r["value_us"] for r in data["pooled"] if (r["part"], r["per_thousand"]) == (part, per_thousand)
-    }
+    values = {r["role"]: r for r in data["pooled"] if (r["part"], r["per_thousand"]) == (part, per_thousand)}
     name = "Median" if per_thousand == 500 else "99th percentile"
     during = " during the fault" if part == "fault" else ""
-    latencies = [f"{milliseconds(values[role])} with {_label(data, role)}" for role in ("candidate", "baseline")]
+    latencies = [f"{latency(values[role])} with {_label(data, role)}" for role in ("candidate", "baseline")]
     span = "" if found["low"] is None else f", 95 % interval {number(found['low'])} to {number(found['high'])}"
     middle = number(found["estimate"])
-    of = made_of(found, values["candidate"], values["baseline"])
+    of = made_of(found, *(values[role]["value_us"] for role in ("candidate", "baseline")))
     return f"{name} latency{during}: {latencies[0]}, {latencies[1]}; ratio {middle}{of}{span}: {found['verdict']}."
 
 
@@ -196,26 +201,21 @@ def _goal(row: dict[str, Any], candidate: str) -> str:
     return f"{row['id']} {row['what'].replace('candidate', candidate)}: {middle}{span}: {row['verdict']}{note}."
 
 
-def bench_warnings(name: str, data: dict[str, Any]) -> list[str]:
-    """Warnings: invalid parts of blocks with the first reason, and a saturated machine."""
-    invalid, total, out = data["invalid"], len(data["blocks"]), []
-    if invalid:
-        first = invalid[0]["invalid"][0]
-        out.append(
-            f"{name}: {len(invalid)} of {total} measured parts of blocks are invalid and skipped; the first: {first}."
-        )
-    if data["cpu_busy"] is not None and data["cpu_busy"] >= SATURATED:
-        out.append(f"{name}: {machine(data)}")
-    return out
-
-
 def number(value: float | None) -> str:
     """A ratio with two or three significant digits: 0.842, 0.00071; the sign of infinity for no answer."""
     if value is None:
         return "-"
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
-    return f"{value:.3f}" if value >= 0.1 else np.format_float_positional(value, 2, fractional=False, trim="-")
+    return f"{value:.3f}" if abs(value) >= 0.1 else np.format_float_positional(value, 2, fractional=False, trim="-")
+
+
+def share(part: int, of: int) -> str:
+    """A number of records as a share of all, with two decimals; 100.00 % is all of them."""
+    if not of:
+        return "0.00 %"
+    shown = f"{100 * part / of:.2f} %"
+    return "less than 100 %" if part < of and shown == "100.00 %" else shown
 
 
 def chance(value: float | None) -> str:
@@ -224,10 +224,11 @@ def chance(value: float | None) -> str:
 
 
 def noise(row: dict[str, Any]) -> str:
-    """The noise of a row, as text: a factor, or a share where the row is about one."""
+    """The noise of a row, as text: a factor, or a share or ms where the row is about one."""
     if row["noise"] is None:
         return "not known"
-    return f"±{number(row['noise'])}" if row.get("share") else f"×{number(row['noise'])}"  # noqa: RUF001
+    additive = row.get("unit", "ratio") != "ratio"
+    return f"±{number(row['noise'])}" if additive else f"×{number(row['noise'])}"  # noqa: RUF001
 
 
 def span(row: dict[str, Any]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 NOT_SHOWN = "not shown: "  # in front of the reason
 # Of a ratio or a goal, where the baseline does not take part twice.
 NO_CONTROL = f"{NOT_SHOWN}no control"
+# Of P4, where no mode has the same processor time free without a broken follower.
+NO_UNAFFECTED = f"{NOT_SHOWN}no control that frees the same processor time"
 # Of a ratio or a goal, where both modes left so many records without an answer that there is nothing to compare.
 NO_ANSWER = f"{NOT_SHOWN}no answer in either mode"
 # Of a ratio.

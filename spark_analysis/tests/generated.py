@@ -59,9 +59,9 @@ def frame(spark: SparkSession, table: str, rows: list[dict[str, Any]], run: str 
 
 
 def window(begin_ns: int, end_ns: int, **changes: Any) -> dict[str, Any]:
-    """One row of the blocks of a run; columns that are not named are null."""
+    """One row of the blocks of a run, from times as the rows of acks have them; columns that are not named are null."""
     row = {"run": "r", "producer": "p", "mode": "m", "role": "candidate", "block": 0, "pair": 0, "part": "quiet"}
-    return {**row, "begin_ns": begin_ns, "end_ns": end_ns, **changes}
+    return {**row, "begin_mono_ns": begin_ns - START, "end_mono_ns": end_ns - START, **changes}
 
 
 def windows(spark: SparkSession, *rows: dict[str, Any]) -> DataFrame:
@@ -82,6 +82,7 @@ def manifest(path: Path, **changes: Any) -> dict[str, Any]:
         "failure": "",
         "clock": {"epoch_ns": START, "mono_ns": 0},
         "seed": 7,
+        "plan": {},
         "spec": {"racks": "a:2,b:2,c:2"},
         "versions": {"kafka": "4.3.1"},
         "patches": ["kip-min-insync-racks"],

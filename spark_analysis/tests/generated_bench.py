@@ -22,11 +22,15 @@ MODES = [
     {"name": "again", "role": "control", "acks": "all", "label": "acks=all once more"},
     {"name": "one", "role": "least", "acks": "1", "label": "acks=1"},
 ]
+# What a paused follower is compared with: the same processor time is free, and no record waits for that follower.
+UNAFFECTED = {"name": "calm", "role": "unaffected", "acks": "min.insync.replicas", "label": "no replica there"}
 
 
-def spec(fault: dict[str, Any] | None = None, rtt_ms: dict[str, float] | None = None) -> dict[str, Any]:
+def spec(
+    fault: dict[str, Any] | None = None, rtt_ms: dict[str, float] | None = None, modes: list[dict[str, Any]] = MODES
+) -> dict[str, Any]:
     """The manifest's spec of a benchmark run."""
-    modes = [{**m, "distribution": "rackspan", "topic": {}} for m in MODES]
+    modes = [{**m, "distribution": "rackspan", "topic": {}} for m in modes]
     return {
         "workload": {
             "name": "made",
@@ -60,6 +64,9 @@ def bench_run(
     refuses: Mapping[str, float] | None = None,
     silent: tuple[str, set[int]] = ("", set()),
     overwrites: str = "",
+    saturated: tuple[str, set[int]] = ("", set()),
+    plan: dict[str, Any] | None = None,
+    unaffected: bool = False,
 ) -> Path:
     """Rounds of all modes, 100 records a second.
 
@@ -69,16 +76,19 @@ def bench_run(
     `kill` fault acks=all has no answer for the first half of the part, then as acks=min.insync.replicas. `invalid` are
     the reasons in the end event of the last part of (block, role), `late` is the (block, role) whose client lags
     by 20 ms. ``refuses`` is the share of a role's records that are refused; the role of ``silent`` has no answer in
-    the last part of these rounds; the last record of the role ``overwrites`` has the place of the one before.
+    the last part of these rounds; the last record of the role ``overwrites`` has the place of the one before. The role
+    of ``saturated`` saturated the machine in these rounds. ``plan`` is what differs in the plan, which else names as
+    many rounds as there are. ``unaffected`` adds a mode without a replica on the broken broker.
     """
     acks: list[dict[str, Any]] = []
     fetches: list[dict[str, Any]] = []
     events: list[dict[str, Any]] = []
-    seq = {str(m["name"]): 0 for m in MODES}
+    modes = [*MODES, *([UNAFFECTED] if unaffected else [])]
+    seq = {str(m["name"]): 0 for m in modes}
     parts = ("quiet", "fault") if fault else ("quiet",)
     at, number = 0, 0
     for pair in range(rounds):
-        for mode in MODES if pair % 2 == 0 else MODES[::-1]:
+        for mode in modes if pair % 2 == 0 else modes[::-1]:
             name, role = str(mode["name"]), str(mode["role"])
             for part in parts:
                 data = {
@@ -105,6 +115,7 @@ def bench_run(
                     "cpu_busy": 0.4,
                     "steal": 0.0,
                     "invalid": (invalid or {}).get((number, role), []) if part == parts[-1] else [],
+                    "saturated": "its own brokers" if role == saturated[0] and pair in saturated[1] else "",
                     **({"isr": 3} if part == "fault" else {}),
                 }
                 events.append(event(end, "phase", "block", "end", **ended))
@@ -114,9 +125,9 @@ def bench_run(
     if overwrites:
         mine = [row for row in acks if row["producer"] == next(m["name"] for m in MODES if m["role"] == overwrites)]
         mine[-1]["offset"] = mine[-2]["offset"]
-    return folder(
-        path, acks=acks, fetches=fetches, events=events, kind="bench", spec=spec(fault, rtt_ms), seed=11, name="made"
-    )
+    planned = {"rounds": rounds, "spare": 4, "modes": modes, **(plan or {})}
+    tables: dict[str, Any] = {"acks": acks, "fetches": fetches, "events": events, "plan": planned}
+    return folder(path, **tables, kind="bench", spec=spec(fault, rtt_ms, modes), seed=11, name="made")
 
 
 def measured(spark: SparkSession, path: Path, **made: Any) -> dict[str, Any]:
@@ -130,7 +141,7 @@ def _waits(role: str, fault: dict[str, Any] | None, part: str, due: int, begin: 
     """The moment or follower (near, far, nothing) that an answer waits for."""
     if role == "least":
         return "nothing"
-    if role == "candidate":
+    if role in ("candidate", "unaffected"):
         return "near"
     if part == "fault" and fault is not None:
         if fault["how"] == "pause":

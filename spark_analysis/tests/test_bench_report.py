@@ -42,18 +42,6 @@ def test_p1_is_measured_beside_the_noise_between_two_equal_modes(equal_racks: di
     )
 
 
-def test_p3_compares_with_the_ideal_of_the_same_records(equal_racks: dict[str, Any]) -> None:
-    row = goal(equal_racks, "P3")
-    assert row["estimate"] == pytest.approx((NEAR_P50 + BACK) / NEAR_P50, rel=0.002)
-    assert row["verdict"] == "meets the floor" and "way of the answer back" in row["note"]
-    modes = {m["role"]: m for m in equal_racks["oracle"]["modes"]}
-    assert set(modes) == {"candidate", "baseline", "control"}, "acks=1 waits for no follower"
-    assert all((m["records"], m["matched"]) == (1500, 1500) for m in modes.values())
-    p50 = {role: m["quantiles"][0] for role, m in modes.items()}
-    assert p50["baseline"]["ideal_us"] == pytest.approx(3000 * NEAR_P50, rel=0.001), "acks=all waits for the far one"
-    assert {q["after_us"] for q in p50.values()} == {100.0}
-
-
 def test_p2_needs_racks_of_unequal_distance(spark: SparkSession, tmp_path: Path) -> None:
     data = measured(spark, tmp_path / "run", rtt_ms={"b": 2.0, "c": 20.0})
     assert [row["id"] for row in data["goals"]] == ["P2", "P2", "P2", "P3", "P3"]
@@ -61,23 +49,6 @@ def test_p2_needs_racks_of_unequal_distance(spark: SparkSession, tmp_path: Path)
     # Of what acks=all waits beyond acks=1 (the far follower's time) the near one's third is still waited for.
     assert share["estimate"] == pytest.approx(2 / 3, rel=0.001)
     assert share["verdict"] == "does not meet the floor" and goal(data, "P2")["verdict"] == "does not meet the floor"
-
-
-def test_p4_is_measured_with_one_follower_paused(spark: SparkSession, tmp_path: Path) -> None:
-    fault = {"how": "pause", "target": "c1", "seconds": 2.5, "recover": 0.0}
-    data = measured(spark, tmp_path / "run", rounds=7, fault=fault, invalid={(1, "baseline"): ["2 in sync"]})
-    (invalid,) = data["invalid"]
-    assert (invalid["role"], invalid["part"], invalid["pair"]) == ("baseline", "fault", 0)
-    assert invalid["invalid"] == ["2 in sync"]
-    first, second = data["goals"]
-    assert first["verdict"] == "not enough runs" and "p99.9 needs 100,000 records" in first["note"]
-    assert first["estimate"] == pytest.approx(1) and "p90 is shown instead" in first["note"]
-    # The first record of the fault waits for its full 2.5 s and 50 ms; the candidate's longest is 1.249 + 0.1 ms.
-    assert second["estimate"] == pytest.approx(1.349 / 2550, rel=0.001)
-    assert (second["rounds"], second["verdict"]) == (6, "meets the goal"), "the invalid round does not count"
-    line = data["fault"]["timeline"]
-    assert line["round"] == 1 and line["fault_s"] == 2.5
-    assert max(p["max_us"] for p in line["points"] if p["role"] == "baseline") == pytest.approx(2_550_000)
 
 
 def test_p5_is_measured_with_a_rack_of_followers_killed(spark: SparkSession, tmp_path: Path) -> None:
@@ -106,7 +77,9 @@ def test_blocks_beyond_a_limit_are_invalid_and_the_page_says_why(spark: SparkSes
     ]
     assert {r["role"]: r["n"] for r in shown["bench"]["pooled"]} == {"candidate": 250, "baseline": 250, "least": 500}
     assert shown["warnings"] == [
-        "run: 4 of 8 measured parts of blocks are invalid and skipped; the first: the processors were 95% busy."
+        "run: 4 of 8 measured parts of blocks are invalid and skipped (1 of 2 of acks=min.insync.replicas, 1 of 2 of "
+        "acks=all, 2 of 2 of acks=all once more); the first: the processors were 95% busy.",
+        "run: fewer rounds than planned are valid: 0 of the 2 planned, 2 ran.",
     ]
     text = Text(render.page(made)).text
     assert all(reason in text for b in shown["bench"]["invalid"] for reason in b["invalid"])
@@ -131,7 +104,7 @@ def test_a_run_without_valid_blocks_says_so_and_has_no_pictures(spark: SparkSess
     ("producer", "row", "column", "by", "reported"),
     [
         ("again", 7, "done_ns", -SECOND, "1 record of producer again answered before they were sent"),
-        ("minisr", 300, "due_mono_ns", 4 * SECOND, "moved by 4.000 s against each other in the due times of .* minisr"),
+        ("minisr", 300, "due_mono_ns", 3 * SECOND // 2, "moved by 1.500 s against each other until the due times of"),
     ],
 )
 def test_a_clock_that_went_back_is_refused(

@@ -175,6 +175,7 @@ def test_a_ramp_gives_the_capacity_of_each_mode(spark: SparkSession, tmp_path: P
     (path / "events.jsonl").write_text("".join(f"{line}\n" for line in lines))
     manifest = json.loads((path / "manifest.json").read_text())
     modes = [m | ({"role": "stock"} if m["role"] == "control" else {}) for m in manifest["spec"]["workload"]["modes"]]
+    (path / "manifest.json").write_text(json.dumps({**manifest, "plan": {**manifest["plan"], "modes": modes}}))
     workload(path, modes=modes, ramp={"rates": [100.0, 200.0], "answered": 0.9, "times": 10.0})
     part = built(spark, path)
     assert part["bench"]["invalid"] == [], "a client that is late is what a ramp looks for"

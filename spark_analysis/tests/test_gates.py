@@ -17,13 +17,14 @@ SHIPPED = Path(__file__).parents[2] / "docs" / "results" / "gates.yaml"
 
 def ratio(estimate: float, low: float | None, high: float | None, verdict: str, **changes: Any) -> dict[str, Any]:
     row = {"role": "candidate", "part": "quiet", "per_thousand": 990, "rounds": 2 if low is None else 10}
-    row["not_shown"] = ""
+    row |= {"not_shown": "", "noise": 1.0}
     return {**row, "estimate": estimate, "low": low, "high": high, "verdict": verdict, **changes}
 
 
-def document(*ratios: dict[str, Any], lost: int = 0, state: str = "checked") -> dict[str, Any]:
+def document(*ratios: dict[str, Any], lost: int = 0, state: str = "checked", planned: int = 2) -> dict[str, Any]:
     goal = {"id": "P2", "what": "p50", "estimate": 0.2, "low": 0.1, "high": 0.3, "verdict": "meets the floor"}
     bench = {"ratios": list(ratios), "goals": [goal], "invalid": [{}], "blocks": [{}] * 12}
+    bench["plan"] = {"planned": planned}
     kept = {"durability": {"state": state, "totals": {"lost": lost, "acknowledged": 1100}}}
     return {
         "skipped": [{"what": "x"}],
@@ -46,15 +47,16 @@ def test_a_bound_is_about_the_full_interval(at_most: float, met: bool) -> None:
     assert (found.met, found.known) == (met, True)
     assert (
         str(found)
-        == f"{'✓' if met else '✗'} g (bench-unequal-racks): 0.154 (0.14 to 0.168), requested: at most {at_most:g}"
+        == f"{'✓' if met else '✗'} g (bench-unequal-racks): 0.154 (0.14 to 0.168), with the noise 0.14 to 0.168, "
+        f"requested: at most {at_most:g}"
     )
     assert not evaluated(report, of="ratio", at_least=0.15).met and evaluated(report, of="ratio", at_least=0.14).met
 
 
 def test_a_verdict_must_be_one_of_those_requested() -> None:
     report = document(ratio(1.3, 1.2, 1.4, "regressed"), ratio(0.9, 0.8, 0.95, "improved", per_thousand=999.9))
-    found = evaluated(report, of="ratio", verdict=["improved", "within noise"])
-    assert not found.met and found.observed == "regressed, 1.3 (1.2 to 1.4), requested: improved or within noise"
+    found = evaluated(report, of="ratio", verdict=["improved"])
+    assert not found.met and found.observed == "regressed, 1.3 (1.2 to 1.4), requested: improved"
     assert evaluated(report, of="ratio", quantile="p99.99", verdict=["improved"]).met
     assert not evaluated(report, of="ratio", quantile="p99.99", verdict=["improved"], at_most=0.9).met
 
@@ -77,6 +79,33 @@ def test_what_is_not_known_is_missed_unless_the_gate_says_otherwise() -> None:
     assert "no run of a benchmark named nothing*" in evaluated(report, of="ratio", run="nothing*", at_most=9).observed
 
 
+def test_rounds_that_were_planned_and_lost_are_missed_whatever_the_gate_says() -> None:
+    few = ratio(0.5, None, None, "not enough runs")
+    for gate in ({"at_most": 9}, {"verdict": ["improved"]}):
+        found = evaluated(document(few, planned=10), of="ratio", unknown="met", **gate)
+        assert not found.met and found.observed.endswith("; 10 were planned")
+        assert evaluated(document(few, planned=5), of="ratio", unknown="met", **gate).met
+
+
+def test_a_bound_needs_a_control_and_the_interval_made_wider_by_its_noise() -> None:
+    def met(noise: float | None, **gate: Any) -> gates.GateResult:
+        return evaluated(
+            document(ratio(1.0, 0.98, 1.02, "within noise", noise=noise)), of="ratio", unknown="met", **gate
+        )
+
+    assert met(1.01, at_most=1.05).met and not met(1.04, at_most=1.05).met
+    assert met(1.01, at_least=0.95).met and not met(1.04, at_least=0.95).met
+    none = met(None, at_most=9)
+    assert not none.met and none.observed == "not shown: no control, 1 (0.98 to 1.02), requested: at most 9"
+    assert "with the noise 0.942 to 1.06" in met(1.04, at_most=1.05).observed
+
+
+def test_what_meets_the_goal_meets_a_gate_for_the_floor() -> None:
+    report = document()
+    report["runs"][0]["bench"]["goals"][0]["verdict"] = "meets the goal"
+    assert evaluated(report, of="goal", goal="P2", verdict=["meets the floor"]).met
+
+
 def test_gates_on_lost_records_goals_invalid_parts_and_skipped_folders() -> None:
     report = document(lost=1)
     assert (
@@ -97,7 +126,9 @@ def test_gates_on_lost_records_goals_invalid_parts_and_skipped_folders() -> None
         ("of: ratio, at_mots: 1", "gates.0: no key 'at_mots'; did you mean 'at_most'?"),
         ("of: ratios, at_most: 1", "not 'ratios'"),
         ("of: ratio", "nothing is demanded: give at_most, at_least or verdict"),
-        ("of: ratio, verdict: [faster]", "ratio has no verdict 'faster'; known: improved, within noise, regressed"),
+        ("of: ratio, verdict: [faster]", "ratio has no verdict 'faster'; known: improved"),
+        ("of: ratio, verdict: [improved, within noise]", "does not pass a gate, as more noise would; give at_most"),
+        ("of: goal, goal: P2, verdict: [does not meet the floor]", "known: meets the goal, meets the floor"),
         ("of: goal", "a goal needs its id, as `goal: P2`"),
         ("of: ratio, quantile: 99, at_most: 1", "gates.0.quantile: "),
     ],

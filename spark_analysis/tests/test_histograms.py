@@ -103,7 +103,7 @@ def test_the_knee_is_the_highest_sustained_rate_and_capacity_the_most_answers() 
             events.append(step(role, pair, 4000, most, f"{most} of 4,000"))
     events.append(step("stock", 6, 1000, 9_999))
     found = steps(events, [{"block": 6, "part": "rate-1000"}])
-    data = knee(MODES, found)
+    data = knee(MODES, found, {}, "")
     assert [(r["role"], r["per_s"], r["knee_rate"], r["ended"]) for r in data["capacity"]] == [
         ("baseline", 3302.5, 2000, 6),
         ("control", 3602.5, 2000, 6),

@@ -38,7 +38,7 @@ def test_a_missing_folder_is_refused(spark: SparkSession, tmp_path: Path) -> Non
 
 def test_another_schema_version_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     text = message(spark, folder(tmp_path / "x", schema_version=99))
-    assert "observed: schema version 99, wanted 3" in text and "read it with the release that made it" in text
+    assert "observed: schema version 99, wanted 4" in text and "read it with the release that made it" in text
 
 
 def test_events_of_schema_version_2_get_their_present_names(tmp_path: Path) -> None:

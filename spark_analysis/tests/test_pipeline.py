@@ -160,7 +160,7 @@ def test_every_kind_of_bad_folder_is_reported_on_the_page_and_the_good_ones_are_
     assert "is not a complete Parquet file" in reported["cut"]["what"]
     assert "could not be computed" in reported["rotten"]["what"] and len(reported["rotten"]["observed"]) > 10
     assert "is not a run folder" in reported["bare"]["what"] and "manifest.json" in reported["bare"]["observed"]
-    assert reported["later"]["observed"] == "schema version 99, wanted 3"
+    assert reported["later"]["observed"] == "schema version 99, wanted 4"
     assert reported["empty"]["observed"] == "no row in acks, 0 events, state finished"
     assert reported["back"]["observed"] == "1 record of producer p answered before they were sent"
     assert "moved by 5.000 s against each other" in reported["moved"]["observed"]

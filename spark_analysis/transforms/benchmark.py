@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_analysis.statistics.counts import BITS
-from spark_analysis.transforms.clock import CLOCK_OBSERVED, clock_observed, early, shift
+from spark_analysis.transforms.clock import CLOCK_OBSERVED, clock_observed, early, mono, shift
 from spark_analysis.transforms.latency import is_acknowledged, outcome
 
 BLOCK = ("run", "pair", "block", "mode", "role", "part")
@@ -78,14 +78,15 @@ def histogram(values: DataFrame, by: Sequence[str], value: str) -> DataFrame:
 
 def silences(acks: DataFrame, blocks: DataFrame) -> DataFrame:
     """The longest stretch without an acknowledgement inside each part of a block, from its begin to its end."""
-    windows = F.broadcast(blocks.select(*BLOCK, "producer", "begin_ns", "end_ns"))
+    windows = F.broadcast(blocks.select(*BLOCK, "producer", "begin_mono_ns", "end_mono_ns"))
     answers = (
         acks.where(is_acknowledged())
+        .withColumn("at_ns", mono("done_ns"))
         .join(windows, on=["run", "producer"], how="inner")
-        .where((F.col("done_ns") >= F.col("begin_ns")) & (F.col("done_ns") <= F.col("end_ns")))
-        .select(*BLOCK, F.col("done_ns").alias("at_ns"))
+        .where((F.col("at_ns") >= F.col("begin_mono_ns")) & (F.col("at_ns") <= F.col("end_mono_ns")))
+        .select(*BLOCK, "at_ns")
     )
-    edges = blocks.select(*BLOCK, F.explode(F.array("begin_ns", "end_ns")).alias("at_ns"))
+    edges = blocks.select(*BLOCK, F.explode(F.array("begin_mono_ns", "end_mono_ns")).alias("at_ns"))
     order = Window.partitionBy(*BLOCK).orderBy("at_ns")
     return (
         answers.unionByName(edges)
@@ -109,15 +110,16 @@ def overwritten(acks: DataFrame) -> DataFrame:
 def around(acks: DataFrame, windows: DataFrame, width_ns: int) -> DataFrame:
     """Latency of acknowledged records by when they were due, from a moment on: median and maximum per bucket.
 
-    ``windows`` has run, producer, role, from_ns, until_ns, origin_ns; bucket 0 begins at the origin.
+    ``windows`` has run, producer, role, from_ns, until_ns, origin_ns, on the monotonic clock; bucket 0 begins at the
+    origin.
     """
-    due = F.col("due_ns")
+    due = F.col("due_mono_ns")
     return (
         acks.where(is_acknowledged())
         .join(F.broadcast(windows), on=["run", "producer"], how="inner")
         .where((due >= F.col("from_ns")) & (due < F.col("until_ns")))
         .withColumn("bucket", F.floor((due - F.col("origin_ns")) / F.lit(width_ns)).cast("int"))
-        .withColumn("latency_us", (F.col("done_ns") - due) / 1000)
+        .withColumn("latency_us", (F.col("done_ns") - F.col("due_ns")) / 1000)
         .groupBy("run", "role", "bucket")
         .agg(F.percentile("latency_us", F.lit(0.5)).alias("p50_us"), F.max("latency_us").alias("max_us"))
         .select("run", "role", "bucket", "p50_us", "max_us")

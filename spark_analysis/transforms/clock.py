@@ -1,6 +1,8 @@
-"""Impossible times in one run: the traces of a clock that went back or was set."""
+"""Times of records by their clocks, and the traces of a clock that went back or was set."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -30,3 +32,22 @@ def odd_times(acks: DataFrame) -> DataFrame:
     """CLOCK_OBSERVED of each producer."""
     times = acks.select("producer", early().alias("early"), shift().alias("shift"))
     return times.groupBy("producer").agg(*clock_observed())
+
+
+def mono(name: str) -> Column:
+    """A time of a record on the monotonic clock (ns). A client reads the wall clock once: its times differ by the same
+    number from those of its monotonic clock.
+    """
+    return F.col(name) - F.col("due_ns") + F.col("due_mono_ns")
+
+
+def on_the_clock_of_the_run(acks: DataFrame, ahead_ns: int, producers: Sequence[str]) -> DataFrame:
+    """Records of these producers with times as the run's own events have them: by the monotonic clock, and ``ahead_ns``
+    by which the wall clock was ahead of it when the run began. A time of 0 stays 0.
+    """
+    mine = F.col("producer").isin(list(producers))
+    moved = {
+        name: F.when(mine & (F.col(name) > 0), mono(name) + F.lit(ahead_ns)).otherwise(F.col(name))
+        for name in ("due_ns", "sent_ns", "done_ns")
+    }
+    return acks.select(*(moved[name].alias(name) if name in moved else F.col(name) for name in acks.columns))

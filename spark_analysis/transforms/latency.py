@@ -22,9 +22,9 @@ def is_acknowledged() -> Column:
 
 def in_blocks(acks: DataFrame, blocks: DataFrame) -> DataFrame:
     """The records that were due inside a block, with its mode, role, block, pair and part, and the quarter (0 to 3) of
-    the part in which they were due. Warm-up is dropped here.
+    the part in which they were due, by the monotonic clock. Warm-up is dropped here.
     """
-    due, begin, end = F.col("due_ns"), F.col("begin_ns"), F.col("end_ns")
+    due, begin, end = F.col("due_mono_ns"), F.col("begin_mono_ns"), F.col("end_mono_ns")
     # A record is compared only with the windows of its own second, however many there are.
     seconds = F.sequence(_second(begin), _second(end - 1))
     windows = blocks.where(end > begin).withColumn("second", F.explode(seconds))

@@ -1,7 +1,7 @@
 """Every mode against the baseline: ratios, verdicts that allow for the noise of the run, and shift functions.
 
-Primary endpoints, fixed beforehand: p50 and p99 of the candidate. All others are secondary: their p-values are adjusted
-by Holm, and one that does not pass is not called a difference.
+Primary endpoints are those of the run's plan, fixed beforehand: p50 and p99 of the candidate. All others are secondary:
+their p-values are adjusted by Holm, and one that does not pass is not called a difference.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from spark_analysis.statistics.counts import QUANTILES
 from spark_analysis.statistics.verdict_words import IMPROVED, NOT_ENOUGH, REGRESSED, WITHIN_NOISE
 
 PARTS = ("quiet", "fault")
-PRIMARY = (500, 990)
 _SHIFT = (100, 250, 500, 750, 900, 950, 990, 995, 999, 999.9)
 
 
@@ -34,18 +33,22 @@ def noise_at(noise: list[dict[str, Any]], per_thousand: float) -> float | None:
     return next((row["factor"] for row in noise if row["per_thousand"] == per_thousand), None)
 
 
-def compared(modes: list[dict[str, Any]], measured: Rounds, noise: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Ratios of every mode to the baseline, in every part and quantile that the sample carries.
+def compared(
+    modes: list[dict[str, Any]], measured: Rounds, noise: list[dict[str, Any]], endpoints: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Ratios of every mode to the baseline, in every part and quantile that the sample carries; those of the
+    ``endpoints`` are primary.
 
     The noise is that of the time before a fault, also for the time of the fault, where it is the least to be expected.
     """
     out = []
+    primaries = {(e["mode"], e["part"], e["per_thousand"]) for e in endpoints if e["against"] == "baseline"}
     for part in PARTS:
         for mode in modes:
             for q in QUANTILES:
                 found = measured.ratio((mode["role"], part), ("baseline", part), q)
                 if mode["role"] != "baseline" and found is not None:
-                    primary = mode["role"] == "candidate" and q in PRIMARY
+                    primary = (mode["role"], part, q) in primaries
                     place = {"mode": mode["label"], "role": mode["role"], "part": part, "per_thousand": q}
                     factor = 1.0 if mode["role"] == "control" else noise_at(noise, q)
                     out.append({**place, **found, "primary": primary, "noise": factor})
@@ -77,6 +80,8 @@ def shifts(modes: list[dict[str, Any]], measured: Rounds) -> list[dict[str, Any]
         for mode in modes:
             variant = (mode["role"], part)
             if variant == base or variant not in measured.histograms or base not in measured.histograms:
+                continue
+            if measured.off_plan or measured.unbalanced(variant, base):
                 continue
             requested = [q for q in _SHIFT if measured.answers(variant, q) and measured.answers(base, q)]
             found = (

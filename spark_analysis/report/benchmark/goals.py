@@ -5,7 +5,7 @@ Numbers are those of the project's performance goals (P0 to P8); a floor must ho
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from spark_analysis.statistics.verdict_words import (
@@ -32,7 +32,13 @@ class Goal:
     floor: float
     at_least: bool = False
     least: float | None = None
-    share: bool = False  # a share, 0 to 1, whose noise is a share too; else a ratio, whose noise is a factor
+    # A ratio, whose noise is a factor; a share (0 to 1) or ms, whose noise is one too.
+    unit: str = "ratio"
+
+    @property
+    def additive(self) -> bool:
+        """True where the noise is added rather than multiplied."""
+        return self.unit != "ratio"
 
     @property
     def sign(self) -> str:
@@ -49,10 +55,13 @@ GOALS: dict[tuple[str, int | str], Goal] = {
     ("P1", 990): Goal("P1", "p99, racks 2 ms apart, candidate / acks=all", "0.77", 0.80, 1.0),
     ("P2", 500): Goal("P2", "p50, near rack 2 ms, far 20 ms, candidate / acks=all", "0.14", 0.20, 0.30),
     ("P2", 990): Goal("P2", "p99, near rack 2 ms, far 20 ms, candidate / acks=all", "0.15", 0.25, 0.35),
-    ("P2", "share"): Goal("P2", "share of acks=all's wait removed, p50", "0.88", 0.85, 0.75, at_least=True, share=True),
-    ("P3", 500): Goal("P3", "p50, candidate / ideal quorum of the same records", "1", 1.05, 1.15),
-    ("P3", 990): Goal("P3", "p99, candidate / ideal quorum of the same records", "1", 1.10, 1.25),
-    ("P4", 999): Goal("P4", "p99.9, a follower paused / nothing broken, both candidate", "about 1", 1.2, 2.0),
+    ("P2", "share"): Goal(
+        "P2", "share of acks=all's wait removed, p50", "0.88", 0.85, 0.75, at_least=True, unit="share"
+    ),
+    # Goal and floor are shares of the ideal; a row has them in ms (see `of_the_ideal`).
+    ("P3", 500): Goal("P3", "p50 after the ideal quorum, candidate less acks=all, ms", "0", 0.05, 0.15, unit="ms"),
+    ("P3", 990): Goal("P3", "p99 after the ideal quorum, candidate less acks=all, ms", "0", 0.10, 0.25, unit="ms"),
+    ("P4", 999): Goal("P4", "p99.9, a follower paused, candidate / the same without that follower", "1", 1.2, 2.0),
     ("P4", "max"): Goal("P4", "maximum, a follower paused, candidate / acks=all", "about 0.001", 0.05, 0.2),
     ("P6", 999): Goal("P6", "p99.9, followers stall on their own, candidate / acks=all", "about 0.1", 0.25, 0.5),
     ("P8", 500): Goal("P8", "p50 from due to consumed, candidate / acks=all", "1", 1.05, 1.05, least=0.95),
@@ -65,6 +74,11 @@ GOALS: dict[tuple[str, int | str], Goal] = {
 
 # In place of a ratio.
 NOT_MEASURED: dict[str, Any] = {"estimate": None, "low": None, "high": None, "rounds": 0, "not_shown": ""}
+
+
+def of_the_ideal(goal: Goal, ideal_ms: float) -> Goal:
+    """The goal with its limits in ms, where they are shares of an ideal time."""
+    return replace(goal, goal=float(f"{goal.goal * ideal_ms:.3g}"), floor=float(f"{goal.floor * ideal_ms:.3g}"))
 
 
 def evaluated(
@@ -87,7 +101,7 @@ def verdict(goal: Goal, low: float | None, high: float | None, noise: float | No
         return NOT_ENOUGH
     if noise is None:
         return NO_CONTROL
-    low, high = (low - noise, high + noise) if goal.share else (low / noise, high * noise)
+    low, high = (low - noise, high + noise) if goal.additive else (low / noise, high * noise)
     if goal.least is not None:
         inside, outside = goal.least <= low and high <= goal.goal, high < goal.least or low > goal.goal
         return GOAL_MET if inside else BEYOND if outside else ACROSS

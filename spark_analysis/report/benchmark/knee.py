@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from spark_analysis.report.benchmark.rounds import per_round
+from spark_analysis.report.benchmark.blocks import of_all_parts
+from spark_analysis.report.benchmark.rounds import Variant, per_round
+from spark_analysis.statistics.selection import Selected, not_selected
+from spark_analysis.statistics.verdict_words import NOT_SHOWN
 
 RAMP = "ramp"
 
@@ -23,11 +26,21 @@ def steps(events: Sequence[dict[str, Any]], invalid: Sequence[dict[str, Any]]) -
     ]
 
 
-def knee(modes: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def knee(
+    modes: Sequence[dict[str, Any]],
+    found: Sequence[dict[str, Any]],
+    selection: Mapping[Variant, Selected],
+    off_plan: str,
+) -> dict[str, Any]:
     """Per mode and rate the medians over rounds; per mode its capacity: the most answers a second of any step, and the
     highest rate that was sustained, each the median over rounds; and the ratios of the former by round.
     """
     most = _most(found)
+
+    def not_shown(*roles: str) -> str:
+        reason = not_selected(*(of for role in roles if (of := of_all_parts(selection, role)) is not None))
+        return off_plan or (f"{NOT_SHOWN}{reason}" if reason else "")
+
     return {
         "steps": [row for mode in modes for row in _table(mode, [s for s in found if s["role"] == mode["role"]])],
         "capacity": [
@@ -43,13 +56,17 @@ def knee(modes: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]) -> di
             if (mine := [r for r in most if r["role"] == mode["role"]])
         ],
         "ratios": {
-            role: per_round(most, (role, RAMP), ("baseline", RAMP), lambda r: float(r["per_s"]))
+            role: per_round(most, (role, RAMP), ("baseline", RAMP), _per_s, not_shown(role, "baseline"))
             for role in (m["role"] for m in modes)
             if role != "baseline"
         },
         # The other way: the patched brokers over the unpatched ones.
-        "over_stock": per_round(most, ("baseline", RAMP), ("stock", RAMP), lambda r: float(r["per_s"])),
+        "over_stock": per_round(most, ("baseline", RAMP), ("stock", RAMP), _per_s, not_shown("baseline", "stock")),
     }
+
+
+def _per_s(row: dict[str, Any]) -> float:
+    return float(row["per_s"])
 
 
 def _most(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
@@ -11,11 +13,14 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_analysis.input.clocks import noted
 from spark_analysis.input.ingest import Run, blocks, finished_blocks, read_table
 from spark_analysis.report import times
 from spark_analysis.report.benchmark import knee, verdicts
+from spark_analysis.report.benchmark.blocks import FAULT, counted, evaluate_blocks, selected, slowest
 from spark_analysis.report.benchmark.comparison import compared, noises, shifts
 from spark_analysis.report.benchmark.oracle import against_oracle
+from spark_analysis.report.benchmark.plan import against_plan
 from spark_analysis.report.benchmark.rounds import Rounds, Variant, per_round
 from spark_analysis.report.section import Section, rows
 from spark_analysis.statistics import counts, histograms
@@ -24,11 +29,9 @@ from spark_analysis.statistics.success import Success
 from spark_analysis.transforms import benchmark, end_to_end, latency
 from spark_analysis.transforms.clock import CLOCK_OBSERVED
 
-QUIET, FAULT = "quiet", "fault"
+QUIET = "quiet"
 # So many records and every microsecond is a value of its own; beyond, values are buckets of 0.4 %.
 EXACT_UP_TO = 2_000_000
-# A send lag that grows by this share of its limit within a block will exceed it: the load client is saturated.
-FALLING_BEHIND = 0.3
 # Quantiles up to here have their column even where no sample carries them.
 ALWAYS_SHOWN = 999
 _VARIANT = ["mode", "role", "part"]
@@ -55,18 +58,19 @@ def section(spark: SparkSession, run: Run) -> Section | None:
     few = run.folder.rows["acks"] <= EXACT_UP_TO
     if few:
         inside = inside.cache()
-    known = sorted(finished_blocks(run), key=lambda b: (b["block"], b["begin_ns"]))
+    known = sorted(finished_blocks(run), key=lambda b: (b["block"], b["begin_mono_ns"]))
     kept = histograms.of(run.folder.path)
     if kept is None:
-        counted, lags = _record_counts(run, known, inside, exact=few)
+        latencies, lags = _record_counts(run, known, inside, exact=few)
     else:
-        counted, lags = histograms.latencies(kept), histograms.send_lag(kept)
-    found = _evaluate_blocks(known, counts.send_lags(lags), spec)
+        latencies, lags = histograms.latencies(kept), histograms.send_lag(kept)
+    found = evaluate_blocks(known, counts.send_lags(lags), spec)
     if not found:
         return None
-    sent = _named(counted, found)
+    sent = _named(latencies, found)
     valid = sent.filter(~pc.field("invalid"))
     acked = counts.with_unanswered(valid).select([*_BLOCK, VALUE, RECORDS, "max_us"])
+    acked = slowest(acked, found, [VALUE, "max_us"])
     succeeded = _success(valid, spec["modes"], _overwritten(run, known) if few else {})
     together = counts.quantiles(acked, _VARIANT)
     deepest = max((r["per_thousand"] for r in together if r["value_us"] is not None), default=0)
@@ -77,7 +81,10 @@ def section(spark: SparkSession, run: Run) -> Section | None:
     outcomes = sent.group_by([*_VARIANT, "outcome", "cause"], use_threads=False).aggregate([(RECORDS, "sum")])
     outcomes = outcomes.rename_columns([*_VARIANT, "outcome", "cause", RECORDS])
     busy = [b["cpu_busy"] for b in found if b["cpu_busy"] is not None]
+    plan = against_plan(run.manifest["plan"], spec, found)
+    selection = selected(found, spec["modes"])
     measured = _measured(in_blocks, together, histogram, succeeded)
+    measured = replace(measured, selected=selection, off_plan=plan["not_shown"])
     noise = noises(measured)
     data: dict[str, Any] = {
         "workload": spec,
@@ -86,6 +93,8 @@ def section(spark: SparkSession, run: Run) -> Section | None:
         "modes": [{**m, "mode": m["label"]} for m in spec["modes"]],
         "blocks": found,
         "invalid": [b for b in found if b["invalid"]],
+        "selected": counted(selection),
+        "plan": plan,
         "cpu_busy": median(busy) if busy else None,
         "exact": few and kept is None,
         "quantiles": sorted({r["per_thousand"] for r in together}),
@@ -98,7 +107,7 @@ def section(spark: SparkSession, run: Run) -> Section | None:
             [("part", "ascending"), ("role", "ascending"), (RECORDS, "descending")]
         ).to_pylist(),
         "noise": noise,
-        "ratios": compared(spec["modes"], measured, noise),
+        "ratios": compared(spec["modes"], measured, noise, plan["endpoints"]),
     }
     tables: dict[str, DataFrame | pa.Table] = {
         "bench_block_quantiles": _table(run, pa.Table.from_pylist(in_blocks, _QUANTILE_ROWS)),
@@ -110,16 +119,20 @@ def section(spark: SparkSession, run: Run) -> Section | None:
     data["oracle"] = None
     if run.folder.rows["fetches"]:
         of_blocks = latency.acknowledged(inside.join(good, on=["run", "block", "part"], how="left_semi"))
-        ideal = against_oracle(spark, run, of_blocks, spec)
+        itself = {(b["role"], b["pair"]) for b in found if b["saturated"] and b["part"] == QUIET}
+        ideal = against_oracle(spark, run, of_blocks, spec, itself)
         data["oracle"], tables["bench_oracle"] = ideal.data, ideal.tables["oracle"]
     data["fault"] = None
     if spec["fault"]:
         windows = windows.join(good, on=["run", "block", "part"], how="left_semi")
-        data["fault"] = _fault(spark, run, spec, windows, acked, measured)
+        data["fault"] = _fault(spark, run, spec, windows, acked, measured, found)
     data["end_to_end"] = (
-        _end_to_end(spark, run, inside, kept, sent, found, spec["modes"]) if spec.get("consume") else None
+        _end_to_end(spark, run, inside, kept, sent, found, spec["modes"], measured, plan["endpoints"])
+        if spec.get("consume")
+        else None
     )
-    data["knee"] = knee.knee(spec["modes"], knee.steps(run.events, data["invalid"])) if spec.get("ramp") else None
+    steps = knee.steps(run.events, data["invalid"]) if spec.get("ramp") else []
+    data["knee"] = knee.knee(spec["modes"], steps, selection, plan["not_shown"]) if spec.get("ramp") else None
     data["goals"] = verdicts.goals(data, measured)
     return Section(data, tables)
 
@@ -132,28 +145,33 @@ def _end_to_end(
     sent: pa.Table,
     found: list[dict[str, Any]],
     modes: list[dict[str, Any]],
+    acked: Rounds,
+    endpoints: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """Latency from due until received by a consumer, infinite for records of ``sent`` that none received: per mode and
     quantile, and each mode against the baseline.
     """
     if kept is None:
         polls = read_table(spark, run.folder.path, "polls").withColumn("run", F.lit(run.id))
-        counted = end_to_end.counted(inside, polls).toArrow()
+        consumed = end_to_end.counted(inside, polls).toArrow()
     else:
-        counted = histograms.end_to_end(kept)
-    received = _named(counted, found)
+        consumed = histograms.end_to_end(kept)
+    received = _named(consumed, found)
     observed = counts.with_missing(received.select([*_BLOCK, "invalid", VALUE, RECORDS]), sent, [*_BLOCK, "invalid"])
     observed = observed.filter(~pc.field("invalid")).select([*_BLOCK, VALUE, RECORDS])
+    succeeded = _consumed(observed, modes)
+    observed = slowest(observed, found, [VALUE])
     together = counts.quantiles(observed, _VARIANT)
     histogram = counts.bucketed(observed).group_by([*_BLOCK, VALUE], use_threads=False).aggregate([(RECORDS, "sum")])
     histogram = histogram.rename_columns([*_BLOCK, VALUE, RECORDS])
-    measured = _measured(counts.quantiles(observed, _BLOCK), together, histogram, _consumed(observed, modes))
+    measured = _measured(counts.quantiles(observed, _BLOCK), together, histogram, succeeded)
+    measured = replace(measured, selected=acked.selected, off_plan=acked.off_plan)
     noise = noises(measured)
     return {
         "noise": noise,
         "success": _shown(measured.success),
         "pooled": _with_rounds([r for r in together if r["value_us"] is not None], measured),
-        "ratios": compared(modes, measured, noise),
+        "ratios": compared(modes, measured, noise, endpoints),
     }
 
 
@@ -169,7 +187,9 @@ def _record_counts(
     producers = pa.table({"block": pa.array(of, pa.int32()), "producer": list(of.values())})
     observed = lags.join(producers, "block").group_by("producer")
     observed = observed.aggregate(list(zip(CLOCK_OBSERVED, ("sum", "min", "max"), strict=True)))
-    times.evaluate(run.folder.path, observed.rename_columns(["producer", *CLOCK_OBSERVED]).to_pylist())
+    elsewhere = {name for name, ahead_ns in noted(run.events).items() if ahead_ns is not None}
+    rows_of = observed.rename_columns(["producer", *CLOCK_OBSERVED]).to_pylist()
+    times.evaluate(run.folder.path, rows_of, run.manifest["clock"], set(of.values()) - elsewhere)
     latencies = latencies.drop_columns(["measure", "quarter", *CLOCK_OBSERVED])
     return latencies, lags.select(["block", "part", "quarter", VALUE, RECORDS])
 
@@ -183,40 +203,6 @@ def _named(counted: pa.Table, found: list[dict[str, Any]]) -> pa.Table:
 
 def _table(run: Run, table: pa.Table) -> pa.Table:
     return table.add_column(0, "run", pa.array([run.id] * table.num_rows, pa.string()))
-
-
-def _evaluate_blocks(
-    found: list[dict[str, Any]], lags: list[dict[str, Any]], spec: dict[str, Any]
-) -> list[dict[str, Any]]:
-    """Every part of a block with the reasons that make it invalid, none for a valid one."""
-    lag = {(r["block"], r["part"]): r for r in lags}
-    out = []
-    for b in found:
-        observed = lag.get((b["block"], b["part"]), {"records": 0})
-        names = ("block", "pair", "mode", "role", "part", "cpu_busy", "steal", "isr", "rtt_off", "stalls")
-        row = {k: b[k] for k in names} | {k: observed.get(k) for k in ("records", "lag_p99_us", "lag_grew_us")}
-        row |= {"seconds": (b["end_ns"] - b["begin_ns"]) / 1e9}
-        out.append({**row, "invalid": _invalid(row, b["invalid"], spec)})
-    return out
-
-
-def _invalid(row: dict[str, Any], recorded: list[str] | None, spec: dict[str, Any]) -> list[str]:
-    """Reasons recorded by the run about its machine, and reasons from the send lag of the load client."""
-    reasons = [] if recorded is not None else ["the run does not say whether the machine was fit for it"]
-    if not row["records"]:
-        reasons.append("no record was sent")
-    elif not spec.get("ramp"):  # a ramp looks for the rate that its load client cannot send
-        reasons += _late(row, spec["limits"]["send_lag_p99_ms"])
-    return reasons + (recorded or [])
-
-
-def _late(row: dict[str, Any], limit_ms: float) -> list[str]:
-    """The reason why the latencies may be those of the load client; none if it was on time."""
-    if row["lag_p99_us"] / 1000 > limit_ms:
-        return [f"the load client was late: send lag p99 {row['lag_p99_us'] / 1000:.1f} ms"]
-    if row["lag_grew_us"] is not None and row["lag_grew_us"] / 1000 > limit_ms * FALLING_BEHIND:
-        return [f"the load client fell behind: its send lag grew by {row['lag_grew_us'] / 1000:.1f} ms"]
-    return []
 
 
 def _overwritten(run: Run, known: list[dict[str, Any]]) -> dict[str, int]:
@@ -286,12 +272,20 @@ def _with_rounds(pooled: list[dict[str, Any]], measured: Rounds) -> list[dict[st
         each = [of_round[row["per_thousand"]] for of_round in rounds]
         known = [v for v in each if v is not None]
         ends = (min(known), max(known)) if known and len(known) == len(each) else (None, None)
-        out.append({**row, "low_us": ends[0], "high_us": ends[1]})
+        mine = measured.selected.get((row["role"], row["part"]))
+        itself = bool(mine and mine.saturated)
+        out.append({**row, "low_us": ends[0], "high_us": ends[1], "saturated": itself})
     return out
 
 
 def _fault(
-    spark: SparkSession, run: Run, spec: dict[str, Any], windows: DataFrame, acked: pa.Table, measured: Rounds
+    spark: SparkSession,
+    run: Run,
+    spec: dict[str, Any],
+    windows: DataFrame,
+    acked: pa.Table,
+    measured: Rounds,
+    found: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """Longest latency, infinite with a record that had no answer, and longest silence of every part, their ratios, and
     one round of it over time.
@@ -300,6 +294,9 @@ def _fault(
     max_us = {(r["block"], r["part"]): r["max_us_max"] for r in longest}
     parts = rows(benchmark.silences(run.acks, windows).drop("run").orderBy("block", F.desc("part")))
     parts = [{**p, "max_us": max_us.get((p["block"], p["part"]))} for p in parts]
+    itself = {(b["block"], b["part"]) for b in found if b["saturated"]}
+    parts = [{**p, "saturated": (p["block"], p["part"]) in itself} for p in parts]
+    parts = [{**p, "silence_s": math.inf} if p["saturated"] else p for p in parts]
     new, old, again = ("candidate", FAULT), ("baseline", FAULT), ("control", FAULT)
     equal = measured.not_shown(new, old), measured.not_shown(again, old)
     return {
@@ -330,7 +327,7 @@ def _timeline(
         return None
     before, after = int(_AROUND_BEFORE_S * 1e9), int(spec["fault"]["recover"] * 1e9)
     chosen = [
-        (run.id, w["producer"], w["role"], w["begin_ns"] - before, w["end_ns"] + after, w["begin_ns"])
+        (run.id, w["producer"], w["role"], w["begin_mono_ns"] - before, w["end_mono_ns"] + after, w["begin_mono_ns"])
         for w in faults
         if w["pair"] == full[0]
     ]
@@ -339,6 +336,6 @@ def _timeline(
     return {
         "round": full[0],
         "bucket_s": _AROUND_BUCKET_NS / 1e9,
-        "fault_s": max((w["end_ns"] - w["begin_ns"]) / 1e9 for w in faults if w["pair"] == full[0]),
+        "fault_s": max((w["end_mono_ns"] - w["begin_mono_ns"]) / 1e9 for w in faults if w["pair"] == full[0]),
         "points": rows(found.drop("run").orderBy("role", "bucket")),
     }

@@ -10,6 +10,7 @@ from typing import Any
 
 from spark_analysis.statistics import label_swap, stats
 from spark_analysis.statistics.counts import carried
+from spark_analysis.statistics.selection import Selected, not_selected
 from spark_analysis.statistics.success import Success, not_comparable
 from spark_analysis.statistics.verdict_words import NO_ANSWER, NOT_SHOWN
 
@@ -21,17 +22,28 @@ BY_ROUND, POOLED = "per round", "pooled"
 @dataclass(frozen=True)
 class Rounds:
     """Quantiles (µs) of every mode and part: by round and per thousand (None: not carried; infinite: no answer),
-    pooled, and records; and how many of them had an answer.
+    pooled, and records; how many of them had an answer; the blocks that count; and the verdict where the run did not
+    follow its plan, else empty.
     """
 
     quantiles: Mapping[Variant, Mapping[int, Mapping[Any, float | None]]]
     pooled: Mapping[Variant, Mapping[Any, float | None]]
     histograms: Mapping[Variant, label_swap.Histogram] = field(default_factory=dict)
     success: Mapping[Variant, Success] = field(default_factory=dict)
+    selected: Mapping[Variant, Selected] = field(default_factory=dict)
+    off_plan: str = ""
 
     def not_shown(self, *variants: Variant) -> str:
-        """The verdict where variants cannot be compared for their success rates or lost records; empty if they can."""
-        return self._reason(*(self.success[v] for v in variants if v in self.success))
+        """The verdict where variants cannot be compared: for their success rates, lost records, the plan, or the blocks
+        that are invalid; empty if they can.
+        """
+        reason = self._reason(*(self.success[v] for v in variants if v in self.success)) or self.off_plan
+        return reason or self.unbalanced(*variants)
+
+    def unbalanced(self, *variants: Variant) -> str:
+        """The verdict where one of them has more invalid blocks than another; empty if they can be compared."""
+        reason = not_selected(*(self.selected[v] for v in variants if v in self.selected))
+        return f"{NOT_SHOWN}{reason}" if reason else ""
 
     @staticmethod
     def _reason(*variants: Success) -> str:
@@ -41,7 +53,8 @@ class Rounds:
     def beside_ideal(self, variant: Variant) -> str:
         """The same beside an ideal that answers every record."""
         mine = self.success.get(variant)
-        return self._reason(mine, Success("the ideal", mine.records, mine.records)) if mine else ""
+        reason = self._reason(mine, Success("the ideal", mine.records, mine.records)) if mine else ""
+        return reason or self.off_plan
 
     def ratio(self, above: Variant, below: Variant, per_thousand: float) -> dict[str, Any] | None:
         """estimate, low, high, p, rounds, method and not_shown of the ratio of one variant's quantile to another's;
@@ -59,6 +72,8 @@ class Rounds:
         carried = [(a, b) for a, b in pairs if a is not None and b is not None]
         if rounds and len(carried) == len(rounds):
             return ratios([divided(a, b) for a, b in carried], not_shown)
+        if not rounds and self.unbalanced(above, below):
+            return _row(None, None, 0, BY_ROUND, not_shown=not_shown)
         pooled = [self.pooled.get(variant, {}).get(per_thousand) for variant in (above, below)]
         if not rounds or pooled[0] is None or pooled[1] is None:
             return None
@@ -91,8 +106,26 @@ class Rounds:
         values = [s for s in shares if s is not None]
         if not values or len(values) < len(shares):
             return None
-        found, not_shown = stats.signed_rank(values), self.not_shown(candidate, baseline, least)
-        return _row(median(values), found, len(values), BY_ROUND, not_shown=not_shown)
+        return differences(values, self.not_shown(candidate, baseline, least))
+
+
+def differences(values: Sequence[float], not_shown: str = "") -> dict[str, Any] | None:
+    """The row of one difference (or share) a round; None without any."""
+    if not values:
+        return None
+    return _row(median(values), stats.signed_rank(values), len(values), BY_ROUND, None, list(values), not_shown)
+
+
+def shifted(
+    upper: label_swap.Histogram, lower: label_swap.Histogram, per_thousand: float, apart_us: float
+) -> dict[str, Any]:
+    """The row (ms) of the difference of two pooled quantiles, with the interval of swapped labels."""
+    found = label_swap.shift(upper, lower, [per_thousand])
+    rounds, middle = len(set(upper) & set(lower)), apart_us / 1000
+    if found is None:
+        return _row(middle, None, rounds, POOLED)
+    interval = stats.Interval(middle, found[0].low / 1000, found[0].high / 1000)
+    return _row(middle, interval, rounds, POOLED, found[0].p)
 
 
 def divided(above: float, below: float) -> float | None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from spark_analysis.report import words
 from spark_analysis.report.benchmark.goals import GOALS, evaluated
-from spark_analysis.report.benchmark.rounds import noise_of, ratios
+from spark_analysis.report.benchmark.rounds import differences, noise_of, ratios
 from spark_analysis.report.benchmark.verdicts import against_stock
 from spark_analysis.statistics.verdict_words import NOT_HERE, NOT_SHOWN
 
@@ -44,7 +45,11 @@ def _together(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
         # A trial without a value is not skipped: it may be the one in which nothing was answered.
         reasons = [row["not_shown"] or _NO_VALUE for row in answered if row["not_shown"] or row["estimate"] is None]
         known = [row["estimate"] for row in answered if row["estimate"] is not None]
-        found = ratios(known, reasons[0] if reasons else "")
+        # Limits in ms follow from each run's own numbers: over trials the strictest count.
+        if goal.unit == "ms":
+            limits = {limit: min(row[limit] for row in answered) for limit in ("goal", "floor")}
+            goal = replace(goal, **limits)
+        found = (differences if goal.additive else ratios)(known, reasons[0] if reasons else "")
         if found is not None:
             if name == "P0":
                 row = against_stock(of, found, _noise(runs, of))

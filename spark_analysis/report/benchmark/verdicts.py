@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from spark_analysis.report import words
 from spark_analysis.report.benchmark.comparison import noise_at
-from spark_analysis.report.benchmark.goals import GOALS, NOT_MEASURED, evaluated
+from spark_analysis.report.benchmark.goals import GOALS, NOT_MEASURED, evaluated, of_the_ideal
 from spark_analysis.report.benchmark.rounds import Rounds, noise_of
 from spark_analysis.statistics import stats
-from spark_analysis.statistics.verdict_words import NOT_ENOUGH
+from spark_analysis.statistics.verdict_words import NO_UNAFFECTED, NOT_ENOUGH
 
 QUIET, FAULT = "quiet", "fault"
 _NEAR = (1.6, 2.6)
@@ -59,17 +60,22 @@ def against_stock(of: int | str, found: dict[str, Any] | None, noise: float | No
     """The row of a part of P0. Nothing is shown where acks=all differs from its control by more than the floor."""
     goal = GOALS["P0", of]
     margin = 1 / goal.floor if goal.at_least else goal.floor
-    row = evaluated(goal, found, noise, note="; ".join(filter(None, [note, _no_regression(found, margin)])))
+    row = evaluated(goal, found, noise, note="; ".join(filter(None, [note, _no_regression(found, margin, noise)])))
     if noise is not None and noise > margin and row["verdict"] != NOT_ENOUGH and not row["not_shown"]:
         row["verdict"] = f"not shown: acks=all differs from itself by a factor of {noise:.2f}, more than the floor"
     return row
 
 
-def _no_regression(found: dict[str, Any] | None, margin: float) -> str:
-    """The result of two one-sided tests against the floor; empty without a ratio of every round."""
-    equal = stats.equivalence(found["by_round"], margin) if found else None
-    if equal is None:
+def _no_regression(found: dict[str, Any] | None, margin: float, noise: float | None) -> str:
+    """The result of two one-sided tests against the floor, to which the noise comes nearer; empty without a ratio of
+    every round or without a control.
+    """
+    if found is None or noise is None:
         return ""
+    inside = margin / noise
+    equal = stats.equivalence(found["by_round"], inside) if inside > 1 else None
+    if equal is None:
+        return "" if inside > 1 else f"equal within a factor of {margin:.4g}: not shown, the noise is as large"
     return f"equal within a factor of {margin:.4g}: {'shown' if equal.shown else 'not shown'}, p = {equal.p:.2g}"
 
 
@@ -90,34 +96,56 @@ def _distances(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
 
 
 def _apart(again: dict[str, Any] | None) -> float | None:
-    """The share of its own wait that the baseline seems to avoid or to add when it is measured once more."""
-    if again is None or again["low"] is None:
+    """The distance of the baseline from itself when it is measured once more, by the farther end of the interval."""
+    if again is None or again["low"] is None or again["not_shown"]:
         return None
     return float(max(abs(again["low"]), abs(again["high"])))
 
 
 def _ideal(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
-    modes = data["oracle"]["modes"] if data["oracle"] else []
-    mode = next((m for m in modes if m["role"] == "candidate"), None)
-    if mode is None:
+    """The time of the candidate's answers after their ideal, less the same of acks=all: both have the way back of the
+    answer, which no log has.
+    """
+    modes = {m["role"]: m for m in data["oracle"]["modes"]} if data["oracle"] else {}
+    new, old = (modes.get(role) for role in ("candidate", "baseline"))
+    if new is None or old is None:
         why = "the fetches of the followers were not logged" if not modes else "the candidate waits for no follower"
         return [evaluated(GOALS["P3", q], None, None, why_not=why) for q in (500, 990)]
-    not_shown = measured.beside_ideal(("candidate", QUIET))
-    ratios = {row["per_thousand"]: row["ratio"] for row in mode["quantiles"]}
-    found = {q: {**(ratios[q] or NOT_MEASURED), "not_shown": not_shown} for q in (500, 990)}
-    return [evaluated(GOALS["P3", q], found[q], noise_at(data["noise"], q), note=_ANSWER) for q in found]
+    not_shown = (
+        measured.beside_ideal(("candidate", QUIET))
+        or measured.not_shown(("candidate", QUIET), ("baseline", QUIET))
+        or data["oracle"]["not_shown"]
+    )
+    return [_after_the_ideal(q, data["oracle"], new, old, not_shown) for q in (500, 990)]
 
 
-_ANSWER = "the way of the answer back to the client is in the numerator only"
+def _after_the_ideal(
+    q: int, found: dict[str, Any], new: dict[str, Any], old: dict[str, Any], not_shown: str
+) -> dict[str, Any]:
+    mine, others = (next(row for row in mode["quantiles"] if row["per_thousand"] == q) for mode in (new, old))
+    if mine["ideal_us"] is None:
+        return evaluated(GOALS["P3", q], {**NOT_MEASURED, "not_shown": not_shown}, None)
+    by_role = {row["role"]: row for row in found["apart"] if row["per_thousand"] == q}
+    apart, again = by_role.get("candidate", NOT_MEASURED), by_role.get("control")
+    ideal, after, of_all = (words.milliseconds(us) for us in (mine["ideal_us"], mine["after_us"], others["after_us"]))
+    known = [words.share(mode["matched"], mode["records"]) for mode in (new, old)]
+    note = (
+        f"{after} after the ideal of {ideal}, acks=all {of_all} after its own; the ideal is known for {known[0]} of "
+        f"the records, of acks=all for {known[1]}"
+    )
+    goal = of_the_ideal(GOALS["P3", q], mine["ideal_us"] / 1000)
+    return evaluated(goal, {**apart, "not_shown": not_shown or apart["not_shown"]}, _apart(again), note=note)
 
 
 def _paused(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
-    broken, healthy = ("candidate", FAULT), ("candidate", QUIET)
+    broken, calm = ("candidate", FAULT), ("unaffected", FAULT)
     goal, note, noise = GOALS["P4", 999], "", noise_at(data["noise"], 999)
-    found = measured.ratio(broken, healthy, 999)
-    if found is None:
-        deepest = next((q for q in (990, 900, 500) if measured.ratio(broken, healthy, q) is not None), None)
-        shown = None if deepest is None else measured.ratio(broken, healthy, deepest)
+    found = measured.ratio(broken, calm, 999)
+    if not any(m["role"] == "unaffected" for m in data["modes"]):
+        found = {**NOT_MEASURED, "not_shown": NO_UNAFFECTED}
+    elif found is None:
+        deepest = next((q for q in (990, 900, 500) if measured.ratio(broken, calm, q) is not None), None)
+        shown = None if deepest is None else measured.ratio(broken, calm, deepest)
         note = _TOO_FEW
         if shown is not None and deepest is not None:
             note += f"; p{deepest / 10:g} is shown instead"
