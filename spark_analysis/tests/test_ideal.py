@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 
 def changed(spark: SparkSession, path: Path, table: str, change: Callable[[Row], Row | None]) -> dict[str, Any]:
-    """The benchmark's part of the document of a run of which the rows of one table are changed or left out."""
+    """The benchmark's part of the document of a run of which the rows of one table are changed or skipped."""
     write(path, table, [row for old in rows_of(path, table) if (row := change(old)) is not None])
     section = page_section.section(spark, ingest.read_run(spark, path))
     assert section is not None

@@ -65,7 +65,7 @@ def test_a_mode_that_loses_its_slow_blocks_has_no_verdict(spark: SparkSession, t
     assert "candidate" not in {row["role"] for row in data["shift"]}
 
 
-def test_a_mode_without_any_valid_block_is_not_left_out(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_mode_without_any_valid_block_is_not_skipped(spark: SparkSession, tmp_path: Path) -> None:
     data = measured(spark, tmp_path / "run", rtt_ms={"b": 2.0, "c": 2.0}, invalid=invalid("candidate", set(range(6))))
     reason = "not shown: 6 of 6 blocks invalid with acks=min.insync.replicas, 0 of 6 with acks=all"
     assert ratio(data, "candidate")["verdict"] == reason and goal(data, "P1")["verdict"] == reason

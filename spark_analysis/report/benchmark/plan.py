@@ -32,13 +32,13 @@ def against_plan(
     for block in found:
         of_rounds.setdefault(block["pair"], []).append(block)
     ran = [parts for parts in of_rounds.values() if roles <= {b["role"] for b in parts}]
-    seen = {b["role"] for b in found}
+    observed_roles = {b["role"] for b in found}
     observed = {
         "planned": planned,
         "spare": spare,
         "ran": len(ran),
         "valid": sum(not any(b["invalid"] for b in parts) for parts in ran),
-        "missing": [m["label"] for m in modes if m["role"] not in seen],
+        "missing": [m["label"] for m in modes if m["role"] not in observed_roles],
         "endpoints": plan.get("endpoints") or _PRIMARY,
         "earlier": plan.get("earlier", []),
     }
