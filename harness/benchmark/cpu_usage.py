@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 _IDLE, _WAITING, _STOLEN = 3, 4, 7
-_USER, _SYSTEM = 11, 12  # of a process, behind its name
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,8 @@ class CpuTicks:
 
 def _of_process(pid: int) -> int | None:
     """Ticks of a process and all its threads; None if it has ended."""
-    with suppress(OSError):
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        return int(fields[_USER]) + int(fields[_SYSTEM])
+    with suppress(psutil.Error):
+        used = psutil.Process(pid).cpu_times()
+        ticks: int = round((used.user + used.system) * os.sysconf("SC_CLK_TCK"))
+        return ticks
     return None

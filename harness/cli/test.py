@@ -47,8 +47,13 @@ def test(
     ] = False,
     show: Annotated[bool, typer.Option("--list", help="List the stages and run nothing.")] = False,
     jobs: Annotated[
-        int, typer.Option(min=1, metavar="COUNT", help="Stages that run at a time; most of them wait for brokers.")
+        int,
+        typer.Option(min=1, metavar="COUNT", help="Stages that run at a time; most of them wait for brokers."),
     ] = 4,
+    extra: Annotated[
+        int,
+        typer.Option(min=0, metavar="COUNT", help="Stages that run beside these while the processors are idle."),
+    ] = 2,
 ) -> None:
     """Run all tests of the project, some stages of them, or only some system tests; failures are listed first."""
     folder = results_folder()
@@ -68,7 +73,7 @@ def test(
     begin = time.monotonic()
     _prepare([item.name for item in chosen], named, checks=not suites and not stage, progress=progress)
     wanted = [system_tests(SYSTEM_TESTS, suites, folder)] if suites else [item.stage() for item in chosen]
-    results = test_stages.run(wanted, folder / "logs", progress, jobs)
+    results = test_stages.run(wanted, folder / "logs", progress, jobs, extra)
     times = test_times.write(folder, results, time.monotonic() - begin)
     report_failures(folder)
     if not suites and not stage and not full:

@@ -17,6 +17,7 @@ from pathlib import Path
 import psutil
 
 from harness.cli import test_counts
+from harness.cli.stage_admission import Admission
 from harness.cli.test_counts import CaseTime, Counts
 from harness.common.errors import RackspanError
 from harness.common.paths import project_root
@@ -57,17 +58,23 @@ def total(results: Sequence[StageResult]) -> Counts:
     return sum((r.counts for r in results), Counts())
 
 
-def run(stages: Sequence[Stage], logs: Path, progress: Progress, jobs: int = 1) -> list[StageResult]:
-    """Runs all stages, up to `jobs` at a time in the order given, the later ones too when one fails; output goes to
-    `logs/<stage>.log`.
+def run(stages: Sequence[Stage], logs: Path, progress: Progress, jobs: int = 1, extra: int = 0) -> list[StageResult]:
+    """Runs all stages in the order given, the later ones too when one fails; output goes to `logs/<stage>.log`.
+
+    `jobs` run at a time, and up to `extra` more while the processors are idle.
 
     A stage without counts is one test; one that ends badly without a failed test of its own has one failure.
     """
     logs.mkdir(parents=True, exist_ok=True)
     running = TaskGroup(_Program.end)  # each ends its own clusters before it ends
-    with running.threads(jobs) as pool:
-        done = [pool.submit(_measured_run, stage, logs, progress, running) for stage in stages]
-        return [future.result() for future in done]
+    admission = Admission(jobs, extra)
+
+    def admitted(stage: Stage) -> StageResult:
+        with admission.place(lambda: running.ended):
+            return _measured_run(stage, logs, progress, running)
+
+    with running.threads(jobs + extra) as pool:
+        return [future.result() for future in [pool.submit(admitted, stage) for stage in stages]]
 
 
 class _Program:

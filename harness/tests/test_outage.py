@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from harness.benchmark import outage
 from harness.benchmark.cpu_usage import CpuTicks
@@ -29,7 +30,8 @@ def test_cpu_usage_is_of_the_time_between_two_samples() -> None:
     now = CpuTicks.now()
     assert 0 < now.busy < now.all <= CpuTicks.now().all
     mine = CpuTicks.now([os.getpid(), 2**22 + 1])
-    while CpuTicks.now([os.getpid()]).own == mine.own:
+    until = time.process_time() + 1  # a tick is a hundredth of a second: of a few, one is a large share
+    while time.process_time() < until:
         sum(range(100_000))
     used = mine.until(CpuTicks.now([os.getpid()]))
-    assert 0 < used["cpu_own"] <= used["cpu_busy"] + 0.01 and list(mine.own or {}) == [os.getpid()]
+    assert 0 < used["cpu_own"] <= used["cpu_busy"] + 0.05 and list(mine.own or {}) == [os.getpid()]

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DoubleType, IntegerType, LongType, StringType, StructField, StructType
 
 from spark_analysis.input import schemas
-from spark_analysis.input.clocks import noted
+from spark_analysis.input.clocks import producer_clocks
 from spark_analysis.input.folders import NEEDED, Folder, check_table, parts, read_folder
 
 BLOCKS = StructType(
@@ -86,7 +86,7 @@ def blocks(spark: SparkSession, runs: list[Run]) -> DataFrame:
 def finished_blocks(run: Run) -> list[dict[str, Any]]:
     """The same rows of one run, in the order in which the blocks ended."""
     rows = []
-    elsewhere = {name: ahead_ns for name, ahead_ns in noted(run.events).items() if ahead_ns is not None}
+    elsewhere = producer_clocks(run.events).elsewhere_ahead_ns
     begun: dict[tuple[str, int, str], int] = {}
     for event in run.events:
         if (event["kind"], event["name"]) != ("phase", "block"):

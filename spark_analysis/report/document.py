@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_analysis.errors import AnalysisError
 from spark_analysis.input import schemas
-from spark_analysis.input.clocks import noted
+from spark_analysis.input.clocks import producer_clocks
 from spark_analysis.input.folders import Folder
 from spark_analysis.input.ingest import Run, open_run
 from spark_analysis.report import outage, times, words
@@ -100,7 +100,7 @@ def _part(spark: SparkSession, run: Run) -> tuple[dict[str, Any], Mapping[str, D
         part["findings"] = words.bench_findings(measured.data)
         part["warnings"] += bench_warnings(run.id, measured.data)
         return part, measured.tables
-    own = {name for name, elsewhere in noted(run.events).items() if elsewhere is None}
+    own = producer_clocks(run.events).own
     times.evaluate(run.folder.path, rows(odd_times(run.acks)), run.manifest["clock"], own)
     timed = outage.section(spark, run)
     part["outage"] = timed.data

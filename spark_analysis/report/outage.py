@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_analysis.input.clocks import noted
+from spark_analysis.input.clocks import producer_clocks
 from spark_analysis.input.ingest import Run
 from spark_analysis.report import timeline
 from spark_analysis.report.durability import durability
@@ -20,9 +20,11 @@ from spark_analysis.transforms.clock import on_the_clock_of_the_run
 
 def section(spark: SparkSession, run: Run) -> Section:
     """Timeline, segments, outcomes, silences and durability of one run; needs at least one record."""
-    own = [name for name, elsewhere in noted(run.events).items() if elsewhere is None]
     clock = run.manifest["clock"]
-    run = replace(run, acks=on_the_clock_of_the_run(run.acks, clock["epoch_ns"] - clock["mono_ns"], own))
+    run = replace(
+        run,
+        acks=on_the_clock_of_the_run(run.acks, clock["epoch_ns"] - clock["mono_ns"], producer_clocks(run.events).own),
+    )
     bounds = run.acks.agg(
         F.min("due_ns").alias("first"),
         F.greatest(F.max("due_ns"), F.max("done_ns")).alias("last"),

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from spark_analysis.errors import AnalysisError
 from spark_analysis.input import ingest
-from spark_analysis.input.clocks import noted
+from spark_analysis.input.clocks import producer_clocks
 from spark_analysis.input.folders import read_folder
 from spark_analysis.report import document, outage
 from spark_analysis.report.benchmark import page_section
@@ -104,7 +104,7 @@ def test_a_client_on_another_machine_is_joined_by_its_wall_clock(
     write(path, "acks", [{**row, "due_mono_ns": row["due_mono_ns"] + hours} for row in rows])
     for mode in MODES:
         noting(path, str(mode["name"]), hours, START - hours)
-    assert set(noted(read_folder(path).events).values()) == {START - hours}
+    assert set(producer_clocks(read_folder(path).events).elsewhere_ahead_ns.values()) == {START - hours}
     section = page_section.section(spark, ingest.read_run(spark, path))
     assert section is not None
     for name in ("pooled", "per_block", "ratios"):

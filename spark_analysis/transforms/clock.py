@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -41,7 +41,7 @@ def mono(name: str) -> Column:
     return F.col(name) - F.col("due_ns") + F.col("due_mono_ns")
 
 
-def on_the_clock_of_the_run(acks: DataFrame, ahead_ns: int, producers: Sequence[str]) -> DataFrame:
+def on_the_clock_of_the_run(acks: DataFrame, ahead_ns: int, producers: Collection[str]) -> DataFrame:
     """Records of these producers with times as the run's own events have them: by the monotonic clock, and ``ahead_ns``
     by which the wall clock was ahead of it when the run began. A time of 0 stays 0.
     """

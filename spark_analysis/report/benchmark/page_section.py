@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_analysis.input.clocks import noted
+from spark_analysis.input.clocks import producer_clocks
 from spark_analysis.input.ingest import Run, blocks, finished_blocks, read_table
 from spark_analysis.report import times
 from spark_analysis.report.benchmark import knee, verdicts
@@ -187,9 +187,13 @@ def _record_counts(
     producers = pa.table({"block": pa.array(of, pa.int32()), "producer": list(of.values())})
     observed = lags.join(producers, "block").group_by("producer")
     observed = observed.aggregate(list(zip(CLOCK_OBSERVED, ("sum", "min", "max"), strict=True)))
-    elsewhere = {name for name, ahead_ns in noted(run.events).items() if ahead_ns is not None}
     rows_of = observed.rename_columns(["producer", *CLOCK_OBSERVED]).to_pylist()
-    times.evaluate(run.folder.path, rows_of, run.manifest["clock"], set(of.values()) - elsewhere)
+    times.evaluate(
+        run.folder.path,
+        rows_of,
+        run.manifest["clock"],
+        set(of.values()) - set(producer_clocks(run.events).elsewhere_ahead_ns),
+    )
     latencies = latencies.drop_columns(["measure", "quarter", *CLOCK_OBSERVED])
     return latencies, lags.select(["block", "part", "quarter", VALUE, RECORDS])
 

@@ -1,0 +1,76 @@
+"""Admission of stages: a stated number at a time, and more of them while the processors are idle."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+
+import psutil
+
+# Idle for a fifth of so many seconds on end: clusters that start one after the other leave shorter gaps.
+WINDOW_S = 20
+IDLE = 0.2
+
+
+class IdleProcessors:
+    """The idle share of all processors, 0 to 1, over the last WINDOW_S samples; one is taken a second."""
+
+    def __init__(self, sample: Callable[[], tuple[float, float]] | None = None) -> None:
+        self._sample = sample or _sample
+        self._samples: deque[tuple[float, float]] = deque(maxlen=WINDOW_S + 1)
+
+    def restart(self) -> None:
+        """Forgets the samples: those to come have what was admitted last."""
+        self._samples.clear()
+
+    def share(self) -> float:
+        """Takes a sample; 0 until the window is full."""
+        self._samples.append(self._sample())
+        if len(self._samples) <= WINDOW_S:
+            return 0.0
+        (idle, total), (idle_now, total_now) = self._samples[0], self._samples[-1]
+        return (idle_now - idle) / max(total_now - total, 1e-9)
+
+
+class Admission:
+    """Places for stages: `jobs` of them, and up to `extra` more, one at a time, while the processors are idle."""
+
+    def __init__(self, jobs: int, extra: int = 0, idle: IdleProcessors | None = None, every: float = 1.0) -> None:
+        self._jobs, self._extra, self._every = jobs, extra, every
+        self._idle = idle or IdleProcessors()
+        self._turn = threading.Lock()  # the first that waits looks at the processors, for all
+        self._lock = threading.Lock()
+        self._running = 0
+
+    @contextlib.contextmanager
+    def place(self, ended: Callable[[], bool]) -> Iterator[None]:
+        """Waits for a place, which is taken for the time of the block. Raises CancelledError once `ended`."""
+        with self._turn:
+            self._idle.restart()
+            while not self._taken():
+                if ended():
+                    raise CancelledError
+                time.sleep(self._every)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running -= 1
+
+    def _taken(self) -> bool:
+        with self._lock:
+            free = self._running < self._jobs
+            if not free and self._running < self._jobs + self._extra:
+                free = self._idle.share() >= IDLE
+            self._running += free
+        return free
+
+
+def _sample() -> tuple[float, float]:
+    """Seconds of all processors since the machine started: idle, and all together."""
+    times = psutil.cpu_times()
+    return times.idle + times.iowait, sum(times) - times.guest - times.guest_nice
