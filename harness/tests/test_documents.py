@@ -45,7 +45,7 @@ ELSEWHERE = {
     "./rackspan verify-base": "other bases",
     "gradle testPatch": "JUnit tests of the patches",
     "./rackspan test --stage analysis": "analysis",
-    "./rackspan report runs/*-outage runs/*-bench-two-racks --out build/report": "main job, on its runs",
+    "./rackspan report runs/*-outage runs/*-bench-far-rack --out build/report": "main job, on its runs",
     "./rackspan check runs/*-cycle-1 --out build/check": "the soak, on its own runs",
     "./rackspan bench campaigns/near-far.yaml": "test_bench.py has a campaign that is over sooner",
     "./rackspan report --into docs/results/performance.md": "test_bench.py, into a document of its own",
@@ -70,6 +70,7 @@ HEAVY = (
     "./rackspan verify-stock --tier full 'kafka.cluster.Partition*' -o json",
     "./rackspan check spark_analysis/tests/data/soak-cycle --out build/check",
     ".venv/bin/python -m spark_analysis.benchmarks.checker --records 1e4",
+    ".venv/bin/python -m harness.benchmark.cold_start --rounds 10",
 )
 
 # Topics that documents name, and the settings that they may change: a page on upgrades shows that none is left.

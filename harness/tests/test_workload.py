@@ -12,6 +12,7 @@ from harness.benchmark import workload
 from harness.benchmark.run import beyond, cluster_spec
 from harness.benchmark.validity import late, reasons, saturated
 from harness.benchmark.workload import Ramp, Workload
+from harness.cli.run import comparison
 from harness.common.errors import RackspanError
 from harness.recording import follower_fetches
 from harness.spec.topology import plan
@@ -88,7 +89,17 @@ def test_replicas_are_led_in_the_requested_racks_and_span_all() -> None:
     assert [n.name for n in w.faulted(nodes)] == ["c1"]
 
 
-def test_the_comparison_of_the_main_job_puts_replicas_on_all_brokers_and_names_its_variants() -> None:
+def test_the_main_job_compares_with_a_far_rack_and_without_networks_with_a_paused_follower() -> None:
+    far, paused = comparison(""), comparison("no NFQUEUE")
+    assert far.cluster.backend == "netns" and far.fault is None
+    assert paused.cluster.backend == "local" and paused.fault is not None
+    assert paused.fault.seconds == paused.blocks.seconds < 5 and paused.blocks.rounds == 6
+    for compared in (far, paused):
+        roles = {mode.role: mode.acks for mode in compared.modes}
+        assert (roles["candidate"], roles["baseline"], roles["control"]) == ("min.insync.replicas", "all", "all")
+
+
+def test_two_racks_puts_replicas_on_all_brokers_and_names_its_variants() -> None:
     w = workload.load("two-racks")
     nodes = plan(w.cluster).brokers
     placed = w.replicas(nodes)
