@@ -27,8 +27,8 @@ SHORT_ROUNDS, SHORT_SECONDS, SHORT_WARMUP = 6, 4.0, 15.0
 
 
 def comparison(no_networks: str) -> Workload:
-    """What acks=min.insync.replicas saves where one rack is far, or, for the reason why this machine has no networks of
-    namespaces, where a follower is paused.
+    """The comparison of acks=min.insync.replicas with acks=all: with one rack far away or, where networks of namespaces
+    cannot be had for the reason given, with a follower that is paused.
     """
     if no_networks:
         short = workload.load(PAUSED_FOLLOWER)
@@ -70,7 +70,8 @@ def run(
         run_bench(report.runs_folder(), compared, progress=progress),
     ]
     page = report.write(runs, to or project_root() / "build" / "report", progress)
-    for line in json.loads(page.with_name("report.json").read_text(encoding="utf-8"))["headline"]:
+    reported = json.loads(page.with_name("report.json").read_text(encoding="utf-8"))
+    for line in (reported["verdict"]["text"], *reported["headline"], *reported["promises"]):
         err.print(line, markup=False)
     report_failures(folder)
     err.print(f"outage plan: {plan}", markup=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
 import statistics
@@ -187,7 +188,7 @@ def svg(figure: Any, title: str) -> str:
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r'<svg ([^>]*?)height="[^"]*"', r"<svg \1", text, count=1)
     text = re.sub(r'<svg ([^>]*?)width="[^"]*"', r"<svg \1", text, count=1)
-    text = text.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1)
+    text = text.replace("<svg ", f'<svg role="img" aria-label="{html.escape(title)}" ', 1)
     # Names inside the file must be unique on a page that holds several pictures.
     salt = f"c{zlib.crc32(title.encode()):x}"
     for colour, variable in _VARIABLES.items():

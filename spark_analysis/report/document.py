@@ -17,9 +17,9 @@ from spark_analysis.input import schemas
 from spark_analysis.input.clocks import producer_clocks
 from spark_analysis.input.folders import Folder
 from spark_analysis.input.ingest import Run, open_run
-from spark_analysis.report import outage, times, words
+from spark_analysis.report import first_screen, outage, times, words
 from spark_analysis.report.benchmark import page_section
-from spark_analysis.report.benchmark.headline import headline
+from spark_analysis.report.benchmark.headline import headline, promises
 from spark_analysis.report.benchmark.trials import over_trials
 from spark_analysis.report.benchmark.warnings import bench_warnings
 from spark_analysis.report.section import rows
@@ -37,7 +37,11 @@ def build(
         "schema_version": schemas.version(),
         "made_at": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",
         "spark": pyspark.__version__,
+        "verdict": first_screen.verdict(parts),
         "headline": headline(parts),
+        "promises": promises(parts),
+        "modes": first_screen.modes(parts),
+        "ratios": first_screen.ratios(parts),
         "warnings": [w for part in parts for w in part["warnings"]],
         "skipped": [{"what": e.what, "observed": e.observed, "do": e.do} for e in skipped],
         "work": work or {"computed": [part["run_id"] for part in parts], "reused": [], "acks_read": 0},

@@ -14,7 +14,10 @@ _MACHINE = {"cpus": "{} CPUs", "kernel": "Linux {}"}
 
 def summary(document: dict[str, Any]) -> str:
     """One section a run; every number is one of the document."""
-    parts = ["\n".join(f"- **{sentence}**" for sentence in document["headline"])]
+    verdict = document["verdict"]
+    first = [f"{verdict['mark']} {verdict['text']}", *document["headline"]]
+    parts = ["\n".join(f"- **{sentence}**" for sentence in first)]
+    parts += ["\n".join(f"- {line}" for line in document["promises"]), _modes(document["modes"])]
     parts += [_skipped(document["skipped"])]
     for trials in document["trials"]:
         parts += [f"## {words.trials(trials)}", "\n".join(f"- {line}" for line in trials["findings"])]
@@ -26,6 +29,20 @@ def summary(document: dict[str, Any]) -> str:
             parts += [_goals(run["bench"]), _latency(run["bench"]), _ratios(run["bench"])]
         parts += [_provenance(run)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _modes(modes: Sequence[dict[str, Any]]) -> str:
+    rows = [
+        [
+            row["run"],
+            row["mode"] + (", during the fault" if row["part"] == "fault" else ""),
+            *row["latencies"],
+            row["acknowledged"],
+            row["survives"],
+        ]
+        for row in modes
+    ]
+    return table(["run", "mode", "p50", "p99", "acknowledged", "survives the loss of"], rows) if rows else ""
 
 
 def _provenance(run: dict[str, Any]) -> str:

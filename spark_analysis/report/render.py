@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from spark_analysis.html_templates import rendered
-from spark_analysis.report import charts, words
+from spark_analysis.report import charts, first_screen, forest, words
 from spark_analysis.report.benchmark import benchmark_charts
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -26,6 +26,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "span": words.span,
     "noise": words.noise,
     "outcome": words.outcome,
+    "mark": first_screen.mark,
     "pretty": lambda value: json.dumps(value, indent=2, default=str),
 }
 
@@ -33,19 +34,22 @@ _FILTERS: dict[str, Callable[..., Any]] = {
 def page(document: dict[str, Any]) -> str:
     """The HTML text; every number in it is one of the document, or formatted or counted from it by words.py."""
     pictures = {run["run_id"]: {k: Markup(v) for k, v in _pictures(run).items()} for run in document["runs"]}
+    ratios = Markup(_ratios(document))
     template = _TEMPLATES / "report.html.j2"
-    return rendered(template, _FILTERS, document=document, pictures=pictures, words=words)
+    return rendered(template, _FILTERS, document=document, pictures=pictures, ratios=ratios, words=words)
 
 
 def pictures(document: dict[str, Any]) -> dict[str, str]:
     """File name -> SVG text of every picture of the page, each with the page's colours and background."""
     css = (_TEMPLATES / "report.css").read_text(encoding="utf-8")
     colours = css[: css.index("* {")].replace("color-scheme: light dark;", "background: var(--paper);")
-    return {
-        f"{run['run_id']}-{name}.svg": svg.replace("<defs>", f"<style>{colours}</style><defs>", 1)
-        for run in document["runs"]
-        for name, svg in _pictures(run).items()
-    }
+    found = {f"{run['run_id']}-{name}.svg": svg for run in document["runs"] for name, svg in _pictures(run).items()}
+    found |= {"ratios.svg": _ratios(document)}
+    return {name: svg.replace("<defs>", f"<style>{colours}</style><defs>", 1) for name, svg in found.items() if svg}
+
+
+def _ratios(document: dict[str, Any]) -> str:
+    return forest.forest(document["ratios"], ", ".join(dict.fromkeys(row["run"] for row in document["ratios"])))
 
 
 def _pictures(run: dict[str, Any]) -> dict[str, str]:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from spark_analysis.statistics.verdict_words import NOT_HERE
+
 REFUSALS_SHOWN = 2
 NO_ANSWER = "no answer"
 SATURATED_ITSELF = "saturated"
@@ -144,7 +146,7 @@ def bench_findings(data: dict[str, Any]) -> list[str]:
     """Findings of one benchmark run: candidate against baseline, then the goals, then the noise."""
     out = [_against_baseline(data, part, q) for part in ("quiet", "fault") for q in (500, 990)]
     out += [_capacity(row) for row in (data["knee"]["capacity"] if data.get("knee") else [])]
-    out += [_goal(row, _label(data, "candidate")) for row in data["goals"]]
+    out += [_goal(row, _label(data, "candidate")) for row in data["goals"] if not row["verdict"].startswith(NOT_HERE)]
     for r in data["ratios"]:
         if (r["role"], r["part"]) == ("control", "quiet") and r["per_thousand"] in (500, 990) and r["low"] is not None:
             span = f"{number(r['low'])} to {number(r['high'])}"

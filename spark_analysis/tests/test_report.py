@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from spark_analysis import cli
 from spark_analysis.report import markdown, render, words
-from spark_analysis.report.benchmark.headline import headline
+from spark_analysis.report.benchmark.headline import promises
 from spark_analysis.report.document import build
 from spark_analysis.statistics.verdict_words import NOT_HERE
 from spark_analysis.tests.browser import CHROMIUM, DESKTOP, PHONE, Browser
@@ -167,7 +167,7 @@ def test_the_page_needs_nothing_from_outside(html: str) -> None:
 def test_pictures_follow_the_theme_of_the_page(html: str) -> None:
     page = Text(html)
     pictures = [a for t, a in page.tags if t == "svg"]
-    assert len(pictures) == 4 and all(a.get("aria-label") for a in pictures)
+    assert len(pictures) == 5 and all(a.get("aria-label") for a in pictures)
     svg = "".join(re.findall(r"<svg.*?</svg>", html, flags=re.DOTALL))
     assert "var(--s0)" in svg and "#0505" not in svg and "#0101" not in svg
     ids = [a["id"] for _, a in page.tags if "id" in a]
@@ -177,7 +177,13 @@ def test_pictures_follow_the_theme_of_the_page(html: str) -> None:
 
 def test_pictures_stand_alone_too(report: Path) -> None:
     files = sorted((report / "pictures").glob("*.svg"))
-    assert [f.name.rpartition("-")[2] for f in files] == ["blocks.svg", "nines.svg", "shift.svg", "outage.svg"]
+    assert [f.name.rpartition("-")[2] for f in files] == [
+        "blocks.svg",
+        "nines.svg",
+        "shift.svg",
+        "outage.svg",
+        "ratios.svg",
+    ]
     for file in files:
         used = set(re.findall(r"var\((--\w+)\)", file.read_text()))
         defined = set(re.findall(r"(--\w+):", file.read_text()))
@@ -229,8 +235,11 @@ def test_a_browser_draws_the_page_without_violation(
     assert (sum(int(n) for n in re.findall(r"\d+", paper)) < 200) == (scheme == "dark"), paper
     ink = browser.ask("getComputedStyle(document.querySelector('figure svg text')).fill")
     assert (sum(int(n) for n in re.findall(r"\d+", ink)) > 500) == (scheme == "dark"), ink
+    folded = browser.ask("[...document.querySelectorAll('figure svg')].filter(s => !s.clientWidth).length")
+    assert folded == 3, "the pictures of a benchmark are among its details"
+    browser.ask("document.querySelectorAll('details').forEach(d => { d.open = true })")
     sizes = browser.ask("[...document.querySelectorAll('figure svg')].map(s => [s.clientWidth, s.clientHeight])")
-    assert len(sizes) == 4 and all(width > 300 and height > 100 for width, height in sizes), sizes
+    assert len(sizes) == 5 and all(width > 300 and height > 100 for width, height in sizes), sizes
     wide = browser.ask("document.documentElement.scrollWidth")
     assert wide <= size[0], f"{wide} pixels wide in a window of {size[0]}: {browser.ask(_BEYOND)}"
     assert browser.picture(tmp_path / "page.png").stat().st_size > 20_000
@@ -246,6 +255,14 @@ def test_numbers_in_the_browser_are_those_of_the_document(
 ) -> None:
     browser.open(f"file://{report}/report.html", DESKTOP, "light")
     assert browser.ask("[...document.querySelectorAll('.headline')].map(e => e.textContent)") == document["headline"]
+    verdict = browser.ask("document.querySelector('header .verdict').textContent")
+    assert verdict == "✗ LOST: 1 record of 1,100 acknowledged with acks=all in made."
+    modes = browser.ask(
+        "[...document.querySelectorAll('#modes tbody tr')].map(r => [...r.cells].map(c => c.textContent))"
+    )
+    assert modes == [
+        [r["run"], r["mode"], *r["latencies"], r["acknowledged"], r["survives"]] for r in document["modes"]
+    ]
     run = document["runs"][1]
     table = f"[...document.querySelectorAll('#ratios-{run['run_id']} tbody tr')]"
     cells = f"{table}.map(r => [...r.cells].map(c => c.textContent))"
@@ -270,20 +287,27 @@ def test_the_page_prints_on_white_and_nothing_is_cut_off(browser: Browser, repor
     assert len(browser.call("Page.printToPDF")["data"]) > 50_000
 
 
-def test_the_headline_comes_first(document: dict[str, Any]) -> None:
+def test_four_runs_take_no_more_than_six_screens(browser: Browser, document: dict[str, Any], tmp_path: Path) -> None:
+    runs = [{**run, "run_id": f"{run['run_id']}-{n}"} for n in (1, 2) for run in document["runs"]]
+    (tmp_path / "four.html").write_text(render.page(build(runs, [])))
+    browser.open(f"file://{tmp_path}/four.html", DESKTOP, "light")
+    assert browser.ask("document.documentElement.scrollHeight") <= 6 * DESKTOP[1]
+
+
+def test_what_was_lost_comes_first_then_the_comparison(document: dict[str, Any]) -> None:
+    assert document["verdict"]["state"] == "lost"
     assert document["headline"] == [
         "made: acks=min.insync.replicas answers in 0.353 of acks=all's p50, not enough runs.",
+    ]
+    assert document["promises"] == [
         "acks=min.insync.replicas (min.insync.replicas=2, min.insync.racks=2): that many in-sync replicas had the "
         "record; a move to a leader that lags loses it.",
         "acks=all (min.insync.replicas=2, min.insync.racks=2): all in-sync replicas had the record; no move or crash "
         "of a leader loses it.",
-        "acks=all lost 1 record of 1,100 acknowledged.",
     ]
-    bench = document["runs"][1]
-    assert headline([{**bench, "outage": None}])[-1] == "Whether records were lost was not checked in these runs."
-    far = copy.deepcopy(bench)
+    far = copy.deepcopy(document["runs"][1])
     far["bench"]["modes"][1]["topic"] = {"min.insync.racks": "1"}
-    assert "acks=all (min.insync.replicas=2, min.insync.racks=1): all in-sync replicas" in " ".join(headline([far]))
+    assert "acks=all (min.insync.replicas=2, min.insync.racks=1): all in-sync replicas" in " ".join(promises([far]))
     far["bench"]["modes"][1]["topic"] = {"acks.all.scope": "min.insync.replicas"}
-    assert "acks=all, acks.all.scope=min.insync.replicas (" in " ".join(headline([far]))
-    assert "all in-sync replicas" not in " ".join(headline([far])), "the weaker promise"
+    assert "acks=all, acks.all.scope=min.insync.replicas (" in " ".join(promises([far]))
+    assert "all in-sync replicas" not in " ".join(promises([far])), "the weaker promise"
