@@ -24,7 +24,7 @@ def lost(path: Path, bootstrap: str, master: str | None = None) -> int:
     spark = session(master, sum(f.stat().st_size for f in path.glob("acks/*.parquet")))
     run = read_run(spark, path)
     topics = sorted(r["topic"] for r in run.acks.select("topic").distinct().collect())
-    found = durability(from_cluster(spark, run, topics, bootstrap), topics).data
+    found, _ = durability(from_cluster(spark, run, topics, bootstrap), topics)
     print(json.dumps({"run": str(path), "bootstrap": bootstrap, **found}, default=str))
     return FAILED if found["totals"]["lost"] else OK
 

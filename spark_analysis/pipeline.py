@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import shutil
 from collections.abc import Callable, Sequence
@@ -14,10 +12,14 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_analysis.errors import AnalysisError
+from spark_analysis.errors import FAILED, AnalysisError
+from spark_analysis.input import kept_counts
 from spark_analysis.input.cache import Cache, Entry
 from spark_analysis.input.folders import Folder, read_folders
-from spark_analysis.report.document import part_of
+from spark_analysis.progress import timed
+from spark_analysis.report import document
+from spark_analysis.report.files import plain, write_page
+from spark_analysis.report.run_part import part_of
 from spark_analysis.session import session
 
 
@@ -72,9 +74,9 @@ def analyse(paths: Sequence[Path], cache: Cache, master: str | None, report: Cal
 
 def _compute(spark: SparkSession, folder: Folder, cache: Cache, report: Callable[[str], None]) -> Entry:
     report(f"computing {folder.id}")
-    part, tables = part_of(spark, folder)
+    part = part_of(spark, folder)
     try:
-        return cache.keep(folder, plain(part), tables)
+        return cache.keep(folder, plain(part.data), part.tables, part.raw)
     finally:
         spark.catalog.clearCache()
 
@@ -94,17 +96,21 @@ def write_tables(entries: Sequence[Entry], out: Path) -> int:
     return len(list(out.iterdir()))
 
 
-def plain(part: dict[str, Any]) -> dict[str, Any]:
-    """The part as JSON holds it, numbers with nine significant digits: nothing is lost down to a microsecond."""
-    text = json.dumps(part, default=str)
-    found: dict[str, Any] = json.loads(text, parse_float=lambda t: float(f"{float(t):.9g}"))
-    return found
-
-
-def finite(value: Any) -> Any:
-    """The same without infinite numbers, which JSON lacks: "Infinity" and "-Infinity" stand for them."""
-    if isinstance(value, dict):
-        return {name: finite(of) for name, of in value.items()}
-    if isinstance(value, list):
-        return [finite(of) for of in value]
-    return ("Infinity" if value > 0 else "-Infinity") if isinstance(value, float) and math.isinf(value) else value
+def write_report(paths: list[Path], out: Path, master: str | None = None, cache: Path | None = None) -> Path:
+    """Writes the report of the runs into ``out`` and returns the page's path; a bad folder is named and skipped."""
+    report = timed()
+    done = analyse(paths, Cache(cache or out / "cache", report), master, report)
+    if not done.entries:
+        raise AnalysisError(
+            "no report made",
+            observed=f"none of {len(paths)} folder{'' if len(paths) == 1 else 's'} could be read",
+            do="see the lines above; give folders made by a run",
+            code=FAILED,
+        )
+    made = document.made(done.skipped, done.work)
+    out.mkdir(parents=True, exist_ok=True)
+    number = write_tables(done.entries, out / "tables")
+    runs = {entry.part["run_id"]: entry.counts for entry in done.entries}
+    kept_counts.write(out / kept_counts.FOLDER, runs, made)
+    report(f"{number} tables; computed {len(done.work['computed'])} runs, reused {len(done.work['reused'])}")
+    return write_page(plain(document.assembled([entry.part for entry in done.entries], made)), out, report)

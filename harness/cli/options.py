@@ -67,7 +67,7 @@ ReportFolderOption = Annotated[
     typer.Option(
         "--out",
         metavar="FOLDER",
-        help="Folder for report.html, report.json and the tables.",
+        help="Folder for report.html, report.json, the tables and the counts.",
         show_default="below build/",
     ),
 ]

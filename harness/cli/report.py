@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,9 +21,9 @@ from harness.common.atomic_files import write_aside
 from harness.common.errors import Exit, RackspanError, usage_error
 from harness.common.paths import project_root
 from harness.common.progress import Progress
-from harness.common.subprocesses import run
+from harness.common.subprocesses import Finished, run
 
-PAGE = "report.html"
+PAGE, COUNTS = "report.html", "counts"
 _ERROR = re.compile(r"^(.*)\n  observed: (.*)\n  do: +(.*)$", re.MULTILINE)
 BEGIN, END = "<!-- report -->", "<!-- end -->"
 
@@ -55,26 +58,46 @@ def report(
             show_default="no gates",
         ),
     ] = None,
+    from_counts: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-counts",
+            metavar="FOLDER",
+            help="Compute a page again from the counts beside it, without run folders and Spark: its folder.",
+            show_default="from run folders",
+        ),
+    ] = None,
     into: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Markdown file whose lines between <!-- report --> and <!-- end --> are replaced by the tables.",
+            help="Markdown file whose lines between <!-- report --> and <!-- end --> are replaced by the tables; "
+            "the counts behind them are put into the folder counts beside it.",
             show_default="no file",
         ),
     ] = None,
 ) -> None:
     """Write one HTML report on run folders: refused and acknowledged records, latency, outages."""
+    if runs and from_counts:
+        raise usage_error(
+            "two sources for one page",
+            observed=f"{len(runs)} run folder(s) and --from-counts {from_counts}",
+            do="name run folders or --from-counts, not both",
+        )
     if gate:
         check_gates(gate)
     frame = None if into is None else frame_of(into)
-    chosen = runs or newest(runs_folder())
     progress = ConsoleProgress()
-    install([JAVA], progress)
-    made = analyse(chosen, to or project_root() / "build" / "report", progress, gate)
+    if from_counts:
+        made = recompute(from_counts, to or project_root() / "build" / "recomputed", progress, gate)
+    else:
+        chosen = runs or newest(runs_folder())
+        install([JAVA], progress)
+        made = analyse(chosen, to or project_root() / "build" / "report", progress, gate)
     if into and frame:
         tables = made.page.with_name("report.md").read_text(encoding="utf-8")
         write_aside(into, frame[0] + re.sub("^## ", "### ", tables, flags=re.MULTILINE) + frame[1])
+        _put_counts(made.page.with_name(COUNTS), counts_of(into))
     for line in (*made.outcomes, str(made.page)):
         out.print(line, markup=False)
     if made.missed:
@@ -96,6 +119,22 @@ def frame_of(document: Path) -> tuple[str, str]:
             do=f"write one line {BEGIN} into it, and one line {END} below",
         )
     return frame[1], frame[2]
+
+
+def counts_of(document: Path) -> Path:
+    """The folder of the counts behind the tables of a document."""
+    return document.parent / COUNTS / document.stem
+
+
+def _put_counts(counts: Path, to: Path) -> None:
+    """Copies the counts of a page into the place of older ones."""
+    if counts.resolve() == to.resolve():
+        return
+    aside = to.with_name(f".{to.name}.{os.getpid()}")
+    shutil.rmtree(aside, ignore_errors=True)
+    shutil.copytree(counts, aside)
+    shutil.rmtree(to, ignore_errors=True)
+    aside.replace(to)
 
 
 def newest(folder: Path) -> list[Path]:
@@ -139,22 +178,53 @@ def write(runs: list[Path], to: Path, progress: Progress) -> Path:
 
 def analyse(runs: list[Path], to: Path, progress: Progress, gate: Path | None = None) -> Analysis:
     """Runs the analysis on run folders, with a file of gates or none. Raises RackspanError with what it reported."""
-    command = [sys.executable, "-m", "spark_analysis", "report", *map(str, runs), "--out", str(to)]
+
+    def failure(done: Finished) -> RackspanError:
+        return RackspanError(
+            "the analysis failed",
+            observed="\n".join(done.reported[-20:]) or "no output",
+            do="name run folders that are complete",
+        )
+
     # All reports share one cache: a later report on several runs reuses what a benchmark's own has computed.
-    command += ["--cache", str(project_root() / "build" / "analysis")]
+    arguments = ["report", *map(str, runs), "--out", str(to), "--cache", str(project_root() / "build" / "analysis")]
+    return _analysed(arguments, gate, progress, f"report on {len(runs)} run(s), by PySpark", failure)
+
+
+def recompute(counts: Path, to: Path, progress: Progress, gate: Path | None = None) -> Analysis:
+    """Computes a page again from the counts beside it. Raises RackspanError for counts that cannot be read."""
+
+    def failure(done: Finished) -> RackspanError:
+        code = Exit(done.code) if done.code in list(Exit) else Exit.DEFECT
+        return _error(done.reported, code) or RackspanError(
+            f"no page could be computed from {counts}",
+            observed="\n".join(done.reported[-20:]) or "no output",
+            do="see the lines above",
+            code=code,
+        )
+
+    arguments = ["recompute", str(counts.absolute()), "--out", str(to)]
+    return _analysed(arguments, gate, progress, "report from counts", failure)
+
+
+def _analysed(
+    arguments: list[str],
+    gate: Path | None,
+    progress: Progress,
+    step: str,
+    failure: Callable[[Finished], RackspanError],
+) -> Analysis:
+    """Runs the analysis; raises the failure where it made no page."""
+    command = [sys.executable, "-m", "spark_analysis", *arguments]
     command += ["--gate", str(gate.absolute())] if gate else []
-    with progress.step(f"report on {len(runs)} run(s), by PySpark") as update:
+    with progress.step(step) as update:
         done = run(command, update, {"PYSPARK_PYTHON": sys.executable})
         *outcomes, page = done.printed.splitlines() or [""]
         missed = _error(done.reported, Exit.FAILED) if done.code == Exit.FAILED and outcomes else None
         if done.code and not missed:
-            raise RackspanError(
-                "the analysis failed",
-                observed="\n".join(done.reported[-20:]) or "no output",
-                do="name run folders that are complete",
-            )
+            raise failure(done)
     for line in done.reported:
-        if "skipped" in line:
+        if "skipped" in line or "other programs" in line:
             progress.note(line)
     return Analysis(Path(page), tuple(outcomes), missed)
 

@@ -108,6 +108,10 @@ def _into_a_document(folder: Path, run: str, monkeypatch: pytest.MonkeyPatch) ->
     assert written.startswith("# Title\n\n<!-- report -->\n- **bench-small: ") and f"\n### {run}\n" in written
     assert written.endswith("\n<!-- end -->\n\nlast\n")
     assert "acks=min.insync.replicas | " in written and "seed 3, rackspan-kafka" in written and "stale" not in written
+    counts, again = report.counts_of(document), folder / "again"
+    done = CliRunner().invoke(app, ["report", "--from-counts", str(counts), "--out", str(again)])
+    assert done.exit_code == 0, done.output
+    assert (again / "report.md").read_text() == (folder / "out/report.md").read_text()
     document.write_text(f"{written}<!-- report -->\n")
     error = CliRunner().invoke(app, command).exception
     assert isinstance(error, RackspanError) and error.code == Exit.USAGE

@@ -60,6 +60,7 @@ HEAVY = (
     "./rackspan bench quiet --rounds 1 --block 2 --warmup 2",
     "./rackspan report",
     "./rackspan report --gate docs/results/gates.yaml # exits 1",
+    "./rackspan report --from-counts build/report --out build/recomputed",
     "gradle compilePatches",
     "gradle mavenRepository",
     "./rackspan package",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ def test_missed_gates_fail_the_command_after_all_outcomes_are_printed(
 ) -> None:
     page, gate = tmp_path / "report.html", tmp_path / "gates.yaml"
     (tmp_path / "report.md").write_text("## tables\n")
+    (tmp_path / "counts").mkdir()
+    (tmp_path / "counts/counts.json").write_text("{}")
     document = tmp_path / "page.md"
     document.write_text("<!-- report -->\n<!-- end -->\n")
     commands = answering(monkeypatch, 1, f"✗ kept (outage): 1 lost\n✓ goal (quiet): 0.2\n{page}\n", MISSED)
@@ -48,6 +51,7 @@ def test_missed_gates_fail_the_command_after_all_outcomes_are_printed(
     )
     assert done.stdout.splitlines()[:2] == ["✗ kept (outage): 1 lost", "✓ goal (quiet): 0.2"]
     assert str(page) in done.stdout and "### tables" in document.read_text()
+    assert (tmp_path / "counts/page/counts.json").read_text() == "{}", "the counts are beside the document"
 
 
 def test_met_gates_are_printed_above_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,3 +79,35 @@ def test_a_bad_file_of_gates_is_refused_before_anything_is_computed(
     assert isinstance(error, RackspanError) and (error.code, error.what) == (Exit.USAGE, f"{path} is not valid")
     assert error.observed.startswith("gates.0: no key 'at_mots'; did you mean 'at_most'?")
     assert error.do.startswith("correct the keys named above; ")
+
+
+NEWER = ("the counts in x are of a newer version", "  observed: version 2", "  do:       use Rackspan 9.1")
+
+
+def test_a_page_is_computed_again_from_counts_without_a_system_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "report.html"
+    monkeypatch.setattr(report, "install", lambda *others: pytest.fail("a JDK was installed"))
+    commands = answering(monkeypatch, 0, f"{page}\n", ("[  0.1 s] computing run",))
+    done = CliRunner().invoke(app, ["report", "--from-counts", str(tmp_path), "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0 and str(page) in done.stdout
+    assert commands == [
+        [sys.executable, "-m", "spark_analysis", "recompute", str(tmp_path), "--out", str(tmp_path / "out")]
+    ]
+
+
+def test_counts_that_cannot_be_read_give_the_error_and_the_code_of_the_analysis(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(monkeypatch, 4, "", NEWER)
+    error = CliRunner().invoke(app, ["report", "--from-counts", str(tmp_path)]).exception
+    assert isinstance(error, RackspanError) and error.code == Exit.ENVIRONMENT
+    assert (error.what, error.observed, error.do) == (NEWER[0], "version 2", "use Rackspan 9.1")
+
+
+def test_run_folders_and_counts_together_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "run", lambda *others: pytest.fail("the analysis was started"))
+    error = CliRunner().invoke(app, ["report", str(tmp_path), "--from-counts", str(tmp_path)]).exception
+    assert isinstance(error, RackspanError) and error.code == Exit.USAGE
+    assert error.observed == f"1 run folder(s) and --from-counts {tmp_path}"

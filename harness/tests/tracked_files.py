@@ -14,7 +14,7 @@ _TEXT = {
 }
 _TEXT_NAMES = {"rackspan", "run", "Dockerfile", "series"}
 # Lists of locked or recorded things, and the list itself.
-_NOT_PROSE = re.compile(r"(^|/)(package-lock\.json|retired_words\.toml|test_words\.py)$|/tests/data/")
+_NOT_PROSE = re.compile(r"(^|/)(package-lock\.json|retired_words\.toml|test_words\.py)$|/tests/data/|/results/counts/")
 
 
 def tracked(pattern: str = "") -> list[Path]:

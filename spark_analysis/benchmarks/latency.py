@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from spark_analysis.input import schemas
 from spark_analysis.input.folders import read_folder
 from spark_analysis.report import markdown_table
-from spark_analysis.report.document import part_of
+from spark_analysis.report.run_part import part_of
 from spark_analysis.session import session
 from spark_analysis.statistics import histograms
 
@@ -159,7 +159,7 @@ def main(argv: list[str] | None = None) -> int:
             spark = session(options.master, int(max(options.records) * BYTES_A_RECORD))
             spark.range(1).count()
             begin = time.monotonic()
-            part, _ = part_of(spark, folder)
+            part = part_of(spark, folder).data
             took = time.monotonic() - begin
             pid = int(spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]
             ratio = next((r for r in part["bench"]["ratios"] if r["per_thousand"] == 990), None)

@@ -1,7 +1,8 @@
 """Derived tables of run folders, kept so that a new folder does not make the others be computed again.
 
-One entry a run: `part.json` (its part of the document), `tables/NAME/*.parquet`, and `entry.json`, which names the key
-and the digest of every file. An entry is made aside and renamed; a damaged one is made again.
+One entry a run: `part.json` (its part of the document), `counts/` (kept_counts.py), `tables/NAME/*.parquet`, and
+`entry.json`, which names the key and the digest of every file. An entry is made aside and renamed; a damaged one is
+made again.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import fcntl
 import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,30 +23,23 @@ import pyarrow.parquet as pq
 import pyspark
 from pyspark.sql import DataFrame
 
-from spark_analysis.input import schemas
+from spark_analysis.input import programs, schemas
 from spark_analysis.input.folders import Folder
-
-# Folders whose programs do not change a derived number.
-_OUTSIDE = ("tests", "checker", "benchmarks")
-_HOME = Path(__file__).parents[1]
+from spark_analysis.input.kept_counts import FOLDER, Counts, folder_of, write_run
 
 
 def code_version() -> str:
     """A digest of the programs that derive the tables, and of the libraries below them."""
-    digest = hashlib.sha256(f"{pyspark.__version__} {schemas.version()}\n".encode())
-    for file in sorted(_HOME.rglob("*.py")):
-        where = file.relative_to(_HOME)
-        if where.parts[0] not in _OUTSIDE:
-            digest.update(f"{where} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
-    return digest.hexdigest()
+    return hashlib.sha256(f"{pyspark.__version__} {schemas.version()} {programs.digest()}".encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Entry:
-    """The results of one run folder: its part of the document, and the folder of each table."""
+    """The results of one run folder: its part of the document, the folder of each table, and that of its counts."""
 
     part: dict[str, Any]
     tables: dict[str, Path]
+    counts: Path
 
 
 class Cache:
@@ -77,13 +70,16 @@ class Cache:
         self._report_step(f"what was kept of {folder.id} is damaged ({observed}): computed again")
         return None
 
-    def keep(self, folder: Folder, part: dict[str, Any], tables: Mapping[str, DataFrame | pa.Table]) -> Entry:
+    def keep(
+        self, folder: Folder, part: dict[str, Any], tables: Mapping[str, DataFrame | pa.Table], counts: Counts
+    ) -> Entry:
         """Writes an entry, in the place of an older one of the same run."""
         where = self._place(folder)
         aside = where.with_name(f".{where.name}.{os.getpid()}")
         shutil.rmtree(aside, ignore_errors=True)
         (aside / "tables").mkdir(parents=True)
         (aside / "part.json").write_text(json.dumps(part), encoding="utf-8")
+        write_run(aside / FOLDER, counts)
         for name, frame in tables.items():
             _write(frame, aside / "tables" / name)
         files = {str(f.relative_to(aside)): _digest(f) for f in _kept(aside)}
@@ -98,7 +94,7 @@ class Cache:
             return _entry(where)
 
     def _place(self, folder: Folder) -> Path:
-        return self._root / re.sub(r"[^\w.-]", "_", folder.id)
+        return self._root / folder_of(folder.id)
 
 
 @contextlib.contextmanager
@@ -121,12 +117,12 @@ def _write(table: DataFrame | pa.Table, where: Path) -> None:
 
 
 def _kept(where: Path) -> list[Path]:
-    return [where / "part.json", *sorted((where / "tables").glob("*/*.parquet"))]
+    return [where / "part.json", *sorted((where / FOLDER).iterdir()), *sorted((where / "tables").glob("*/*.parquet"))]
 
 
 def _entry(where: Path) -> Entry:
     part = json.loads((where / "part.json").read_text(encoding="utf-8"))
-    return Entry(part, {folder.name: folder for folder in sorted((where / "tables").iterdir())})
+    return Entry(part, {folder.name: folder for folder in sorted((where / "tables").iterdir())}, where / FOLDER)
 
 
 def _digest(file: Path) -> str:

@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DoubleType, IntegerType, LongType, StringType, StructField, StructType
 
-from spark_analysis.input import schemas
-from spark_analysis.input.clocks import producer_clocks
+from spark_analysis.input import spark_schemas
+from spark_analysis.input.blocks import finished_blocks
 from spark_analysis.input.folders import NEEDED, Folder, check_table, parts, read_folder
 
 BLOCKS = StructType(
@@ -80,30 +80,7 @@ def blocks(spark: SparkSession, runs: list[Run]) -> DataFrame:
 
     ``part`` names a part of a block, such as before or during a fault; empty where there are none.
     """
-    return spark.createDataFrame([row for run in runs for row in finished_blocks(run)], BLOCKS)
-
-
-def finished_blocks(run: Run) -> list[dict[str, Any]]:
-    """The same rows of one run, in the order in which the blocks ended."""
-    rows = []
-    elsewhere = producer_clocks(run.events).elsewhere_ahead_ns
-    begun: dict[tuple[str, int, str], int] = {}
-    for event in run.events:
-        if (event["kind"], event["name"]) != ("phase", "block"):
-            continue
-        data = {"run": run.id, "part": "", **event["data"]}
-        key = (data["producer"], data["block"], data["part"])
-        # Of a client on another machine only the wall clock is the same.
-        far = data["producer"] in elsewhere
-        at_ns = event["t_ns"] - elsewhere[data["producer"]] if far else event["mono_ns"]
-        if event["state"] == "begin":
-            begun[key] = at_ns
-        elif key in begun:
-            data |= {"begin_mono_ns": begun.pop(key), "end_mono_ns": at_ns}
-            # Older runs lack some of the columns, none lacks these.
-            named = {name: data[name] for name in ("producer", "mode", "role", "block", "pair")}
-            rows.append({name: data.get(name) for name in BLOCKS.names} | named)
-    return rows
+    return spark.createDataFrame([row for run in runs for row in finished_blocks(run.id, run.events)], BLOCKS)
 
 
 def read_table(spark: SparkSession, path: Path, name: str) -> DataFrame:
@@ -114,6 +91,6 @@ def read_table(spark: SparkSession, path: Path, name: str) -> DataFrame:
 
 def _frame(spark: SparkSession, path: Path, name: str) -> DataFrame:
     """The table as Spark reads it. The schema is given, not inferred: the footers were checked before."""
-    want = schemas.table(name)
+    want = spark_schemas.table(name)
     files = [str(file) for file in parts(path, name)]
     return spark.read.schema(want).parquet(*files) if files else spark.createDataFrame([], want)

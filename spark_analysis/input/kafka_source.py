@@ -19,7 +19,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from spark_analysis.errors import AnalysisError
-from spark_analysis.input import schemas
+from spark_analysis.input import schemas, spark_schemas
 
 NAME = "rackspan-kafka"
 # The load client writes in front of every value: magic, due time, sequence, length of the producer's name.
@@ -47,7 +47,7 @@ class KafkaRecords(DataSource):
         return NAME
 
     def schema(self) -> StructType:
-        return schemas.table("reads")
+        return spark_schemas.table("reads")
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return _Reader(self.options["bootstrap"], self.options["ranges"])

@@ -8,17 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.types import DataType, DoubleType, IntegerType, LongType, StringType, StructField, StructType
 
 from spark_analysis.errors import AnalysisError
 
 CONTRACT = Path(__file__).parents[2] / "harness" / "run_folder" / "schema.json"
-_TYPES: dict[str, DataType] = {
-    "string": StringType(),
-    "int32": IntegerType(),
-    "int64": LongType(),
-    "double": DoubleType(),
-}
 _JSON_TYPES: dict[str, type] = {"int": int, "string": str, "object": dict, "array": list}
 
 
@@ -37,12 +30,6 @@ def version() -> int:
 def tables() -> list[str]:
     """Names of the Parquet tables."""
     return list(contract()["tables"])
-
-
-def table(name: str) -> StructType:
-    """Spark schema of one table."""
-    fields = contract()["tables"][name]["fields"]
-    return StructType([StructField(f["name"], _TYPES[f["type"]], True) for f in fields])
 
 
 def check_table(where: Path, name: str, observed: pa.Schema) -> None:

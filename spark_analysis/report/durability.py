@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from spark_analysis.input.ingest import Run
-from spark_analysis.report.section import Section, collected, rows
+from spark_analysis.report.collected import collected, rows
 from spark_analysis.transforms import durability as fates_of
 
 LOST_SHOWN = 20
@@ -17,8 +17,10 @@ _COLLECTED = 100_000  # lost records that are held in memory; more are written b
 _TOTALS = ("acknowledged", "lost", "duplicates", "moved", "reordered", "present_though_not_acknowledged")
 
 
-def durability(run: Run, topics: Iterable[str]) -> Section:
-    """Lost, duplicated, moved and reordered records of those of the sent `topics` that were read to their end."""
+def durability(run: Run, topics: Iterable[str]) -> tuple[dict[str, Any], Mapping[str, DataFrame | pa.Table]]:
+    """Lost, duplicated, moved and reordered records of those of the sent `topics` that were read to their end, as the
+    document has it; and the tables behind it.
+    """
     notes = {e["data"]["topic"]: e["data"] for e in run.events if (e["kind"], e["name"]) == ("note", "read-back")}
     short = short_reads(notes, rows(fates_of.last_read(run.reads)))
     read = {t for t, d in notes.items() if d["complete"]} - {r["topic"] for r in short}
@@ -48,7 +50,7 @@ def durability(run: Run, topics: Iterable[str]) -> Section:
         "phantoms": fates_of.phantoms(run.reads, run.acks).count(),
         "lost_first": first,
     }
-    return Section(data, {"durability": table, "lost": lost})
+    return data, {"durability": table, "lost": lost}
 
 
 def short_reads(notes: Mapping[str, Mapping[str, Any]], last: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

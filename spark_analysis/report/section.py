@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True)
@@ -15,18 +14,7 @@ class Section:
     """A part of the document and the tables behind it."""
 
     data: dict[str, Any]
-    tables: Mapping[str, DataFrame | pa.Table]
-
-
-def rows(frame: DataFrame) -> list[dict[str, Any]]:
-    """A small result as plain dicts."""
-    return [row.asDict(recursive=True) for row in frame.collect()]
-
-
-def collected(frame: DataFrame, *order: str) -> pa.Table:
-    """A small result as a table in memory, sorted: rows of the document and a file of it cost one computation."""
-    table: pa.Table = frame.toArrow()
-    return table.sort_by([(name, "ascending") for name in order]) if order else table
+    tables: Mapping[str, pa.Table]
 
 
 def summed(table: pa.Table, column: str, *by: str) -> pa.Table:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_analysis.input import schemas
+from spark_analysis.input import schemas, spark_schemas
 from spark_analysis.input.ingest import BLOCKS
 
 SECOND = 1_000_000_000
@@ -53,7 +53,7 @@ def event(at_ns: int, kind: str, name: str, state: str = "point", /, **data: Any
 
 def frame(spark: SparkSession, table: str, rows: list[dict[str, Any]], run: str = "r") -> DataFrame:
     """Rows as a DataFrame with the run column in front, as ingest gives it."""
-    schema = schemas.table(table)
+    schema = spark_schemas.table(table)
     data = [tuple(row[name] for name in schema.names) for row in rows]
     return spark.createDataFrame(data, schema).select(F.lit(run).alias("run"), *schema.names)
 

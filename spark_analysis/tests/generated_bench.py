@@ -9,7 +9,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from spark_analysis.input import ingest
-from spark_analysis.report.benchmark import page_section
+from spark_analysis.report.benchmark import from_records, page_section
+from spark_analysis.report.section import Section
 from spark_analysis.tests.generated import MS, SECOND, START, ack, event, folder
 
 LEADER, NEAR, FAR = 1, 2, 3
@@ -132,9 +133,13 @@ def bench_run(
 
 def measured(spark: SparkSession, path: Path, **made: Any) -> dict[str, Any]:
     """A benchmark's part of the document, of the run that `bench_run` makes of the same arguments."""
-    section = page_section.section(spark, ingest.read_run(spark, bench_run(path, **made)))
-    assert section is not None
-    return section.data
+    return section_of(spark, bench_run(path, **made)).data
+
+
+def section_of(spark: SparkSession, path: Path) -> Section:
+    """A benchmark's part of the document, and the tables behind it."""
+    run = ingest.read_run(spark, path)
+    return page_section.section(from_records.raw_of(spark, run, run.manifest))
 
 
 def _waits(role: str, fault: dict[str, Any] | None, part: str, due: int, begin: int, end: int) -> str | int:

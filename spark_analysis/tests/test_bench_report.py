@@ -15,6 +15,7 @@ from spark_analysis.errors import AnalysisError
 from spark_analysis.input.folders import read_folder
 from spark_analysis.report import document, render
 from spark_analysis.report.benchmark import benchmark_charts
+from spark_analysis.report.run_part import part_of
 from spark_analysis.tests.generated import SECOND
 from spark_analysis.tests.generated_bench import bench_run, measured
 from spark_analysis.tests.test_report import Text
@@ -66,8 +67,8 @@ def test_blocks_beyond_a_limit_are_invalid_and_the_page_says_why(spark: SparkSes
         (5, "control"): None,
     }
     path = bench_run(tmp_path / "run", rounds=2, invalid=invalid, late=(1, "baseline"))
-    part, tables = document.part_of(spark, read_folder(path))
-    made = document.build([part], [])
+    part = part_of(spark, read_folder(path))
+    made = document.build([part.data], [])
     shown = made["runs"][0]
     assert [(b["block"], b["invalid"]) for b in shown["bench"]["invalid"]] == [
         (0, ["the processors were 95% busy"]),
@@ -85,7 +86,7 @@ def test_blocks_beyond_a_limit_are_invalid_and_the_page_says_why(spark: SparkSes
     assert all(reason in text for b in shown["bench"]["invalid"] for reason in b["invalid"])
     assert all(sentence in text for sentence in shown["findings"])
     assert "not enough runs" in text and "seed 11" in text
-    assert set(tables) == {"bench_block_quantiles", "bench_histogram", "bench_outcomes", "bench_oracle"}
+    assert set(part.tables) == {"bench_block_quantiles", "bench_histogram", "bench_outcomes", "bench_oracle"}
 
 
 def test_a_run_without_valid_blocks_says_so_and_has_no_pictures(spark: SparkSession, tmp_path: Path) -> None:
@@ -94,7 +95,7 @@ def test_a_run_without_valid_blocks_says_so_and_has_no_pictures(spark: SparkSess
         for n in range(4)
         for r in ("candidate", "baseline", "control", "least")
     }
-    part, _ = document.part_of(spark, read_folder(bench_run(tmp_path / "run", rounds=1, invalid=busy)))
+    part = part_of(spark, read_folder(bench_run(tmp_path / "run", rounds=1, invalid=busy))).data
     made = document.build([part], [])
     assert benchmark_charts.pictures(made["runs"][0]["bench"], "run") == {}
     assert "4 of 4 measured parts are invalid" in Text(render.page(made)).text
@@ -116,7 +117,7 @@ def test_a_clock_that_went_back_is_refused(
     [ack for ack in acks if ack["producer"] == producer][row][column] += by
     pq.write_table(pa.Table.from_pylist(acks, pq.read_schema(file)), file)
     with pytest.raises(AnalysisError, match=reported):
-        document.part_of(spark, read_folder(path))
+        part_of(spark, read_folder(path))
 
 
 def test_pictures_show_every_mode_by_name(equal_racks: dict[str, Any]) -> None:

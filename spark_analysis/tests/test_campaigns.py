@@ -12,16 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_analysis.input import ingest, schemas
+from spark_analysis.input import schemas
 from spark_analysis.input.folders import read_folder
 from spark_analysis.report import document, markdown, render
-from spark_analysis.report.benchmark import page_section
 from spark_analysis.report.benchmark.goals import GOALS, verdict
-from spark_analysis.report.section import Section
+from spark_analysis.report.run_part import part_of
 from spark_analysis.statistics import histograms
 from spark_analysis.statistics.verdict_words import ACROSS, BEYOND, GOAL_MET, NO_CONTROL
 from spark_analysis.tests.generated import MS
-from spark_analysis.tests.generated_bench import bench_run
+from spark_analysis.tests.generated_bench import bench_run, section_of
 
 FAR_US = 3000
 _ARROW = {"string": pa.string(), "int32": pa.int32(), "int64": pa.int64(), "double": pa.float64()}
@@ -78,18 +77,25 @@ def counted(path: Path, times: int = 1) -> Path:
     return path
 
 
-def section(spark: SparkSession, path: Path) -> Section:
-    made = page_section.section(spark, ingest.read_run(spark, path))
-    assert made is not None
-    return made
+def consumed(path: Path) -> Path:
+    """The run with a consumer of each mode, which receives a record FAR_US and up to 0.25 ms after it was due."""
+    polls = [
+        {"consumer": r["producer"], "number": n, "topic": r["topic"], "partition": 0, "offset": r["offset"]}
+        | {"leader_epoch": 0, "producer": r["producer"], "seq": r["seq"]}
+        | {"read_ns": r["due_ns"] + (FAR_US + r["seq"] % 250) * 1000}
+        for n, r in enumerate(rows_of(path, "acks"))
+    ]
+    write(path, "polls", polls)
+    workload(path, consume=True)
+    return path
 
 
 def built(spark: SparkSession, path: Path) -> dict[str, Any]:
-    return document.part_of(spark, read_folder(path))[0]
+    return part_of(spark, read_folder(path)).data
 
 
 def test_counts_say_what_the_records_say(spark: SparkSession, equal_racks: dict[str, Any], tmp_path: Path) -> None:
-    data = section(spark, counted(bench_run(tmp_path / "counts"))).data
+    data = section_of(spark, counted(bench_run(tmp_path / "counts"))).data
     assert histograms.of(tmp_path / "counts") is not None and not data["exact"] and data["oracle"] is None
     for name in ("pooled", "per_block", "ratios", "outcomes", "shift"):
         assert data[name] == equal_racks[name], name
@@ -99,21 +105,13 @@ def test_counts_say_what_the_records_say(spark: SparkSession, equal_racks: dict[
 
 
 def test_p8_end_to_end_latency_is_equal_whatever_the_producer_waits_for(spark: SparkSession, tmp_path: Path) -> None:
-    path = bench_run(tmp_path / "run", rtt_ms={"b": 2.0, "c": 20.0})
-    polls = [
-        {"consumer": r["producer"], "number": n, "topic": r["topic"], "partition": 0, "offset": r["offset"]}
-        | {"leader_epoch": 0, "producer": r["producer"], "seq": r["seq"]}
-        | {"read_ns": r["due_ns"] + (FAR_US + r["seq"] % 250) * 1000}
-        for n, r in enumerate(rows_of(path, "acks"))
-    ]
-    write(path, "polls", polls)
-    workload(path, consume=True)
+    path = consumed(bench_run(tmp_path / "run", rtt_ms={"b": 2.0, "c": 20.0}))
     part = built(spark, path)
     rows = part["bench"]["goals"]
     assert [(r["id"], r["what"][:3]) for r in rows] == [("P8", "p50"), ("P8", "p99")]
     assert (rows[0]["estimate"], rows[0]["verdict"], rows[0]["sign"]) == (pytest.approx(1), GOAL_MET, "0.95 to ")
-    consumed = part["bench"]["end_to_end"]["pooled"]
-    observed = {p["role"]: p["value_us"] for p in consumed if p["per_thousand"] == 500}
+    received = part["bench"]["end_to_end"]["pooled"]
+    observed = {p["role"]: p["value_us"] for p in received if p["per_thousand"] == 500}
     assert observed["candidate"] == observed["baseline"] == FAR_US + 124.5
     answered = {p["role"]: p["value_us"] for p in part["bench"]["pooled"] if p["per_thousand"] == 500}
     assert answered["candidate"] < 1300, "the producer's own wait is another thing"
@@ -132,7 +130,7 @@ def test_p6_stalled_followers_need_a_sample_that_carries_the_quantile(spark: Spa
     few = counted(bench_run(tmp_path / "few"))
     workload(few, stalls={"nodes": ["b1", "c1"], "seconds": 0.05, "every": 1.6})
     write(few, "histograms", [r for r in rows_of(few, "histograms") if r["block"] != 3])
-    data = section(spark, few).data
+    data = section_of(spark, few).data
     (row,) = data["goals"]
     assert [(b["block"], b["invalid"]) for b in data["invalid"]] == [(3, ["no record was sent"])]
     assert (row["id"], row["estimate"], row["verdict"]) == ("P6", None, "not enough runs")
@@ -140,7 +138,7 @@ def test_p6_stalled_followers_need_a_sample_that_carries_the_quantile(spark: Spa
     invalid = {(0, "candidate"): ["no follower was stalled"]}
     many = counted(bench_run(tmp_path / "many", rounds=7, invalid=invalid), times=100)
     workload(many, stalls={"nodes": ["b1", "c1"], "seconds": 0.05, "every": 1.6})
-    data = section(spark, many).data
+    data = section_of(spark, many).data
     (row,) = data["goals"]
     # The near follower takes 1 to 1.249 ms, the far one three times that; the answer 0.1 ms more.
     assert row["estimate"] == pytest.approx(1.349 / 3.847, rel=0.005) and row["verdict"] == "meets the floor"
@@ -156,7 +154,7 @@ def test_a_load_client_that_sends_later_and_later_discards_its_block(spark: Spar
             late = (r["due_ns"] - begin) * 6 * MS // (end - begin)
             r |= {"sent_ns": r["due_ns"] + late, "done_ns": r["done_ns"] + late}
     write(path, "acks", acks)
-    (invalid,) = section(spark, path).data["invalid"]
+    (invalid,) = section_of(spark, path).data["invalid"]
     assert invalid["block"] == 1 and invalid["invalid"] == ["the load client fell behind: its send lag grew by 4.5 ms"]
 
 

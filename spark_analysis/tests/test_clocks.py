@@ -10,13 +10,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_analysis.errors import AnalysisError
-from spark_analysis.input import ingest
 from spark_analysis.input.clocks import producer_clocks
 from spark_analysis.input.folders import read_folder
-from spark_analysis.report import document, outage
-from spark_analysis.report.benchmark import page_section
+from spark_analysis.report.run_part import part_of
 from spark_analysis.tests.generated import MS, SECOND, START, event, folder, outage_run
-from spark_analysis.tests.generated_bench import MODES, bench_run
+from spark_analysis.tests.generated_bench import MODES, bench_run, section_of
 from spark_analysis.tests.test_campaigns import rows_of, write
 
 WALL = ("due_ns", "sent_ns", "done_ns")
@@ -51,14 +49,13 @@ def test_a_small_step_of_the_wall_clock_moves_no_record_into_another_block(
 ) -> None:
     """0.9 s is below what is refused, and more than a third of a block."""
     path = stepped(bench_run(tmp_path / "run", rtt_ms={"b": 2.0, "c": 2.0}), 900 * MS, *(str(m["name"]) for m in MODES))
-    section = page_section.section(spark, ingest.read_run(spark, path))
-    assert section is not None and without_times(section.data) == without_times(equal_racks)
+    assert without_times(section_of(spark, path).data) == without_times(equal_racks)
 
 
 def test_a_wall_clock_that_was_set_before_a_client_began_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     path = stepped(bench_run(tmp_path / "run", rounds=2), -5 * SECOND, "all")
     with pytest.raises(AnalysisError) as caught:
-        document.part_of(spark, read_folder(path))
+        part_of(spark, read_folder(path))
     text = str(caught.value)
     assert f"a clock of {path} went back or was set" in text and "make the run again on a machine whose clock" in text
     assert "moved by 5.000 s against each other until the due times of producer all" in text
@@ -81,7 +78,7 @@ def test_times_of_an_outage_are_those_of_the_monotonic_clock(spark: SparkSession
     straight = outage_run(tmp_path / "straight")
     moved = stepped(outage_run(tmp_path / "moved"), 900 * MS, "p")
     noting(moved, "p", 0, START + 900 * MS)
-    found = [outage.section(spark, ingest.read_run(spark, path)).data for path in (straight, moved)]
+    found = [part_of(spark, read_folder(path)).data["outage"] for path in (straight, moved)]
     for name in ("segments", "series", "windows"):
         assert found[1][name] == found[0][name], name
     assert [(s["from_s"], s["to_s"]) for s in found[1]["silences"]] == [(11.984, 20.5)]
@@ -91,7 +88,7 @@ def test_an_outage_with_a_wall_clock_that_was_set_is_refused(spark: SparkSession
     path = stepped(outage_run(tmp_path / "run"), 4 * SECOND, "p")
     noting(path, "p", 0, START + 4 * SECOND)
     with pytest.raises(AnalysisError, match=r"moved by 4\.000 s against each other"):
-        document.part_of(spark, read_folder(path))
+        part_of(spark, read_folder(path))
 
 
 def test_a_client_on_another_machine_is_joined_by_its_wall_clock(
@@ -105,7 +102,6 @@ def test_a_client_on_another_machine_is_joined_by_its_wall_clock(
     for mode in MODES:
         noting(path, str(mode["name"]), hours, START - hours)
     assert set(producer_clocks(read_folder(path).events).elsewhere_ahead_ns.values()) == {START - hours}
-    section = page_section.section(spark, ingest.read_run(spark, path))
-    assert section is not None
+    data = section_of(spark, path).data
     for name in ("pooled", "per_block", "ratios"):
-        assert section.data[name] == equal_racks[name], name
+        assert data[name] == equal_racks[name], name

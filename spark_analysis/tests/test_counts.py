@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
-from spark_analysis.input import schemas
+from spark_analysis.input import spark_schemas
 from spark_analysis.statistics import counts
 from spark_analysis.tests.generated import SECOND, START, window, windows
 from spark_analysis.transforms import benchmark, latency
@@ -89,7 +89,7 @@ def test_spark_counts_as_numpy_does(spark: SparkSession, tmp_path: Path, exact: 
         "done_ns": np.where(np.arange(len(values)) % 100 == 0, 0, due + values * 1000),
         "result": pa.array(["OK"] * len(values)),
     }
-    schema = schemas.table("acks")
+    schema = spark_schemas.table("acks")
     blank = {f.name: pa.array([""] * len(values)) for f in schema if f.dataType.simpleString() == "string"}
     zero = {f.name: np.zeros(len(values), np.int32 if f.dataType.simpleString() == "int" else np.int64) for f in schema}
     pq.write_table(pa.table({**zero, **blank, **columns}).select(schema.names), tmp_path / "acks.parquet")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from spark_analysis import cli
+from spark_analysis import cli, pipeline
 from spark_analysis.errors import FAILED, OK, USAGE, AnalysisError
 from spark_analysis.report import gate_file, gates
 
@@ -173,7 +173,7 @@ def test_report_prints_each_gate_and_fails_when_one_is_missed(
     """The page itself has tests of its own."""
     page = tmp_path / "report.html"
     (tmp_path / "report.json").write_text(json.dumps(document(lost=1)))
-    monkeypatch.setattr(cli, "write_report", lambda *options: page)
+    monkeypatch.setattr(pipeline, "write_report", lambda *options: page)
     path = tmp_path / "gates.yaml"
     command = ["report", str(tmp_path), "--out", str(tmp_path), "--gate", str(path)]
     path.write_text("gates:\n- {name: kept, of: lost, at_most: 0}\n- {name: goal, of: goal, goal: P2}\n")
@@ -191,7 +191,7 @@ def test_report_prints_each_gate_and_fails_when_one_is_missed(
 def test_report_refuses_a_bad_file_of_gates_before_it_computes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli, "write_report", lambda *options: pytest.fail("a report was made"))
+    monkeypatch.setattr(pipeline, "write_report", lambda *options: pytest.fail("a report was made"))
     path = tmp_path / "gates.yaml"
     path.write_text("gates:\n- {name: kept, of: lost, at_mots: 0}\n")
     for command in (["report", str(tmp_path), "--out", str(tmp_path), "--gate"], ["gates"]):

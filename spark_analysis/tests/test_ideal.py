@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_analysis.input import ingest
 from spark_analysis.input.folders import read_folder
 from spark_analysis.report import document, render
-from spark_analysis.report.benchmark import page_section
 from spark_analysis.report.benchmark.oracle import not_shown
-from spark_analysis.tests.generated_bench import FAR, bench_run, measured
+from spark_analysis.report.run_part import part_of
+from spark_analysis.tests.generated_bench import FAR, bench_run, measured, section_of
 from spark_analysis.tests.test_bench_report import NEAR_P50, goal
 from spark_analysis.tests.test_campaigns import rows_of, write
 from spark_analysis.tests.test_report import Text
@@ -28,9 +27,7 @@ Row = dict[str, Any]
 def changed(spark: SparkSession, path: Path, table: str, change: Callable[[Row], Row | None]) -> dict[str, Any]:
     """The benchmark's part of the document of a run of which the rows of one table are changed or skipped."""
     write(path, table, [row for old in rows_of(path, table) if (row := change(old)) is not None])
-    section = page_section.section(spark, ingest.read_run(spark, path))
-    assert section is not None
-    return section.data
+    return section_of(spark, path).data
 
 
 def test_p3_is_the_time_after_the_ideal_less_that_of_acks_all_in_ms(equal_racks: dict[str, Any]) -> None:
@@ -80,14 +77,15 @@ def test_an_answer_before_its_ideal_is_counted_and_never_moved_to_it(spark: Spar
 
     path = bench_run(tmp_path / "run", rtt_ms=RTT)
     write(path, "acks", [earlier(row) for row in rows_of(path, "acks")])
-    part, tables = document.part_of(spark, read_folder(path))
+    made = part_of(spark, read_folder(path))
+    part = made.data
     mode = part["bench"]["oracle"]["modes"][0]
     assert (mode["role"], mode["early"], mode["earliest_us"], mode["matched"]) == ("candidate", 1, 200.0, 1500)
     assert goal(part["bench"], "P3")["verdict"] == "meets the goal", "one of 1,500 is below the margin"
     said = "run: 1 record of acks=min.insync.replicas answered before their ideal, by up to 0.20 ms"
     assert f"{said}: the ideal is wrong there." in part["warnings"]
     assert "1, by up to 0.20 ms" in Text(render.page(document.build([part], []))).text
-    after = [r["after_us"] for r in tables["bench_oracle"].collect()]
+    after = [r["value"] for r in made.raw.tables["ideal"].to_pylist() if r["measure"] == "after_us"]
     assert min(after) == -200.0, "not clamped"
 
 

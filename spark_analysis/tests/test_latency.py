@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 from pyspark.testing import assertDataFrameEqual
 
+from spark_analysis.statistics import counts
 from spark_analysis.tests.generated import MS, START, ack, frame, window, windows
 from spark_analysis.transforms import latency
 
 
-def test_quantiles_are_those_of_numpy(spark: SparkSession) -> None:
+def counted(values: NDArray[np.int64]) -> pa.Table:
+    return pa.table({"g": ["g"] * len(values), "value": values.astype(float), "records": [1] * len(values)})
+
+
+def test_quantiles_are_those_of_numpy() -> None:
     values = np.random.default_rng(3).lognormal(8, 1.5, 100_500).astype(int)
-    data = spark.createDataFrame([("g", int(v)) for v in values], "g string, latency_us long")
-    got = {r["per_thousand"]: r["value_us"] for r in latency.quantiles(data, ["g"]).collect()}
+    got = {r["per_thousand"]: r["value_us"] for r in counts.quantiles(counted(values), ["g"])}
     assert set(got) == {500, 900, 990, 999, 999.9} and got.pop(999.9) is None
     for q, value in got.items():
         assert value == pytest.approx(np.percentile(values, q / 10), abs=1e-6)
@@ -24,9 +30,8 @@ def test_quantiles_are_those_of_numpy(spark: SparkSession) -> None:
     ("n", "deepest"),
     [(199, None), (200, 500), (1000, 900), (9_999, 900), (10_000, 990)],
 )
-def test_a_quantile_needs_a_hundred_samples_beyond_it(spark: SparkSession, n: int, deepest: int | None) -> None:
-    data = spark.range(n).selectExpr("'g' AS g", "id AS latency_us")
-    rows = latency.quantiles(data, ["g"]).collect()
+def test_a_quantile_needs_a_hundred_samples_beyond_it(n: int, deepest: int | None) -> None:
+    rows = counts.quantiles(counted(np.arange(n)), ["g"])
     assert max((r["per_thousand"] for r in rows if r["value_us"] is not None), default=None) == deepest
     assert {r["n"] for r in rows} == {n}
 

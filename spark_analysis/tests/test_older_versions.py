@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from spark_analysis.input import schemas
 from spark_analysis.input.folders import read_folder
 from spark_analysis.report import document
+from spark_analysis.report.run_part import part_of
 from spark_analysis.tests.generated import event
 from spark_analysis.tests.generated_bench import bench_run
 
@@ -73,7 +74,7 @@ def test_a_benchmark_of_version_2_gives_the_report_of_the_present_version(spark:
     for before, now in (changed["keys"] | changed["names"]).items():
         assert f'"{before}' in text and f'"{now}' not in text, before
     assert read_folder(old).events == read_folder(new).events
-    parts = [document.part_of(spark, read_folder(path))[0] for path in (new, old)]
+    parts = [part_of(spark, read_folder(path)).data for path in (new, old)]
     assert [b["invalid"] for b in parts[0]["bench"]["invalid"]] == [
         ["no follower was stalled"],
         ["the run does not say whether the machine was fit for it"],

@@ -14,10 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_analysis import cli, pipeline
+from spark_analysis import pipeline
 from spark_analysis.input.cache import Cache
 from spark_analysis.input.folders import Folder, read_folder
-from spark_analysis.report import document
+from spark_analysis.input.kept_counts import RunCounts
+from spark_analysis.report import run_part
 from spark_analysis.tests.generated import MS, SECOND, ack, folder, outage_run
 
 
@@ -27,7 +28,7 @@ def small(path: Path, records: int, **changes: Any) -> Path:
 
 
 def report(out: Path, *runs: Path) -> dict[str, Any]:
-    made: dict[str, Any] = json.loads(cli.write_report(list(runs), out).with_name("report.json").read_text())
+    made: dict[str, Any] = json.loads(pipeline.write_report(list(runs), out).with_name("report.json").read_text())
     return made
 
 
@@ -37,7 +38,7 @@ def test_a_new_folder_is_the_only_one_read(
     out, runs = tmp_path / "out", [small(tmp_path / "a", 11)]
     made = report(out, *runs)
     assert made["work"] == {"computed": ["a"], "reused": [], "acks_read": 11}
-    opened, original = [], document.part_of
+    opened, original = [], run_part.part_of
 
     def part_of(spark: SparkSession, folder: Folder) -> Any:
         opened.append(folder.id)
@@ -69,7 +70,9 @@ def kept(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run folder `a` and, in `cache`, an entry of it."""
     base = tmp_path_factory.mktemp("kept")
     path = small(base / "a", 5)
-    Cache(base / "cache", print).keep(read_folder(path), {"run_id": "a"}, {"numbers": spark.range(3).toDF("n")})
+    Cache(base / "cache", print).keep(
+        read_folder(path), {"run_id": "a"}, {"numbers": spark.range(3).toDF("n")}, RunCounts({"n": 3}, {})
+    )
     assert [p.name for p in (base / "cache").iterdir()] == ["a"], "something was left aside"
     return base
 
@@ -86,11 +89,12 @@ from pathlib import Path
 import pyarrow as pa
 from spark_analysis.input.cache import Cache
 from spark_analysis.input.folders import read_folder
+from spark_analysis.input.kept_counts import RunCounts
 folder, cache = read_folder(Path(sys.argv[1])), Cache(Path(sys.argv[2]), print)
 print("ready", flush=True)
 sys.stdin.readline()
 for n in range(300):
-    assert cache.keep(folder, {"n": n}, {"numbers": pa.table({"n": [n]})}).part == {"n": n}
+    assert cache.keep(folder, {"n": n}, {"numbers": pa.table({"n": [n]})}, RunCounts({}, {})).part == {"n": n}
 """
 
 
@@ -107,7 +111,7 @@ def test_two_reports_that_keep_the_same_run_do_not_disturb_each_other(tmp_path: 
     assert [p.name for p in (tmp_path / "cache").iterdir()] == ["a"], "something was left aside"
 
 
-@pytest.mark.parametrize("damage", ["part.json", "tables/numbers", "entry.json", "gone"])
+@pytest.mark.parametrize("damage", ["part.json", "tables/numbers", "counts/facts.json.gz", "entry.json", "gone"])
 def test_a_damaged_entry_is_not_used(kept: Path, tmp_path: Path, damage: str) -> None:
     shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
     if damage == "gone":

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_analysis import cli
+from spark_analysis import cli, pipeline
 from spark_analysis.report import markdown, render, words
 from spark_analysis.report.benchmark.headline import promises
 from spark_analysis.report.document import build
@@ -30,7 +30,7 @@ def report(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     base = tmp_path_factory.mktemp("report")
     bad = base / "not-a-run"
     runs = [outage_run(base / "outage"), bench_run(base / "bench", rounds=2), bad]
-    return cli.write_report(runs, base / "out").parent
+    return pipeline.write_report(runs, base / "out").parent
 
 
 @pytest.fixture(scope="module")

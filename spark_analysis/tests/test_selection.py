@@ -16,6 +16,7 @@ from spark_analysis.report.benchmark.blocks import selected
 from spark_analysis.report.benchmark.knee import knee
 from spark_analysis.report.benchmark.plan import against_plan, sentences
 from spark_analysis.report.markdown import summary
+from spark_analysis.report.run_part import part_of
 from spark_analysis.statistics.selection import Selected, not_selected
 from spark_analysis.tests.generated_bench import MODES, bench_run, measured
 from spark_analysis.tests.test_bench_report import goal
@@ -85,7 +86,7 @@ def test_a_mode_that_saturates_the_machine_is_slower_rather_than_invalid(spark: 
         saturated=("candidate", {0, 1, 2, 3, 4, 5}),
         late=(0, "candidate"),
     )
-    part, _ = document.part_of(spark, read_folder(path))
+    part = part_of(spark, read_folder(path)).data
     data = part["bench"]
     assert data["invalid"] == [], "neither the processors nor a late client, which follows from them"
     found = ratio(data, "candidate")
@@ -135,7 +136,7 @@ def test_throughput_is_not_compared_where_one_mode_lost_more_steps() -> None:
 
 def test_a_run_that_ended_before_its_plan_shows_nothing_and_says_so(spark: SparkSession, tmp_path: Path) -> None:
     path = bench_run(tmp_path / "run", rounds=7, rtt_ms={"b": 2.0, "c": 2.0}, plan={"rounds": 10})
-    part, _ = document.part_of(spark, read_folder(path))
+    part = part_of(spark, read_folder(path)).data
     reason = "not shown: the run ended after 7 of its 10 planned rounds"
     assert ratio(part["bench"], "candidate")["verdict"] == reason == goal(part["bench"], "P1")["verdict"]
     assert goal(part["bench"], "P3")["verdict"] == reason
@@ -188,7 +189,7 @@ def test_an_older_folder_has_the_plan_of_its_workload_or_none(spark: SparkSessio
     del manifest["plan"]
     manifest["schema_version"] = 3
     (path / "manifest.json").write_text(json.dumps(manifest))
-    part, _ = document.part_of(spark, read_folder(path))
+    part = part_of(spark, read_folder(path)).data
     assert (part["bench"]["plan"]["planned"], ratio(part["bench"], "candidate")["verdict"]) == (None, "improved")
     workload = {"modes": MODES, "blocks": {"rounds": 8, "spare": 0}}
     assert against_plan({}, workload, [])["not_shown"] == "not shown: the run ended after 0 of its 8 planned rounds"

@@ -13,12 +13,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_analysis.input.folders import read_folder
-from spark_analysis.pipeline import finite, plain
 from spark_analysis.report import document, gates, render
 from spark_analysis.report.benchmark import benchmark_charts
 from spark_analysis.report.benchmark.rounds import Rounds, divided, ratios
+from spark_analysis.report.files import finite, plain
 from spark_analysis.report.gate_file import Gates
 from spark_analysis.report.markdown import summary
+from spark_analysis.report.run_part import part_of
 from spark_analysis.statistics import counts, label_swap, stats
 from spark_analysis.statistics.success import Success, not_comparable
 from spark_analysis.statistics.verdict_words import NO_ANSWER
@@ -41,7 +42,7 @@ def test_a_mode_that_refuses_most_records_is_neither_faster_nor_meets_a_goal(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = bench_run(tmp_path / "run", rtt_ms={"b": 2.0, "c": 2.0}, refuses={"candidate": 0.9})
-    part, _ = document.part_of(spark, read_folder(path))
+    part = part_of(spark, read_folder(path)).data
     made = plain(document.build([part], []))
     data = made["runs"][0]["bench"]
     reason = "not shown: 10.40 % of the records acknowledged with acks=min.insync.replicas, 100.00 % with acks=all"

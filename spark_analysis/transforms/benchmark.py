@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -66,16 +64,6 @@ def record_counts(inside: DataFrame, *, exact: bool) -> DataFrame:
     )
 
 
-def histogram(values: DataFrame, by: Sequence[str], value: str) -> DataFrame:
-    """Records by group and bucket: merging groups is adding rows."""
-    return (
-        values.withColumn("value", bucket(F.col(value)))
-        .groupBy(*by, "value")
-        .agg(F.count("*").alias("records"))
-        .select(*by, "value", "records")
-    )
-
-
 def silences(acks: DataFrame, blocks: DataFrame) -> DataFrame:
     """The longest stretch without an acknowledgement inside each part of a block, from its begin to its end."""
     windows = F.broadcast(blocks.select(*BLOCK, "producer", "begin_mono_ns", "end_mono_ns"))
@@ -110,8 +98,8 @@ def overwritten(acks: DataFrame) -> DataFrame:
 def around(acks: DataFrame, windows: DataFrame, width_ns: int) -> DataFrame:
     """Latency of acknowledged records by when they were due, from a moment on: median and maximum per bucket.
 
-    ``windows`` has run, producer, role, from_ns, until_ns, origin_ns, on the monotonic clock; bucket 0 begins at the
-    origin.
+    ``windows`` has run, producer, pair, role, from_ns, until_ns, origin_ns, on the monotonic clock; bucket 0 begins at
+    the origin.
     """
     due = F.col("due_mono_ns")
     return (
@@ -120,7 +108,7 @@ def around(acks: DataFrame, windows: DataFrame, width_ns: int) -> DataFrame:
         .where((due >= F.col("from_ns")) & (due < F.col("until_ns")))
         .withColumn("bucket", F.floor((due - F.col("origin_ns")) / F.lit(width_ns)).cast("int"))
         .withColumn("latency_us", (F.col("done_ns") - F.col("due_ns")) / 1000)
-        .groupBy("run", "role", "bucket")
+        .groupBy("run", "pair", "role", "bucket")
         .agg(F.percentile("latency_us", F.lit(0.5)).alias("p50_us"), F.max("latency_us").alias("max_us"))
-        .select("run", "role", "bucket", "p50_us", "max_us")
+        .select("run", "pair", "role", "bucket", "p50_us", "max_us")
     )

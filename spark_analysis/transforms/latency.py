@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_analysis.statistics.counts import MIN_EXCEEDANCES, QUANTILES, UNANSWERED
+from spark_analysis.statistics.counts import UNANSWERED
 
 
 def outcome() -> Column:
@@ -47,33 +45,4 @@ def acknowledged(acks: DataFrame) -> DataFrame:
         acks.where(is_acknowledged())
         .withColumn("latency_us", F.floor((F.col("done_ns") - F.col("due_ns")) / 1000))
         .withColumn("lag_us", F.floor((F.col("sent_ns") - F.col("due_ns")) / 1000))
-    )
-
-
-def quantiles(
-    acked: DataFrame, by: Sequence[str], *, value: str = "latency_us", per_thousand: Sequence[float] = QUANTILES
-) -> DataFrame:
-    """Exact quantiles (linear between ranks, as numpy's default), one row per group and quantile.
-
-    ``value_us`` is null where the sample does not carry the quantile. Counting equal values first makes the exact
-    computation cheaper than on single records.
-    """
-    requested = [q / 1000 for q in per_thousand]
-    rows = (
-        acked.groupBy(*by, value)
-        .agg(F.count("*").alias("times"))
-        .groupBy(*by)
-        .agg(
-            F.sum("times").alias("n"),
-            F.percentile(F.col(value), F.array(*[F.lit(q) for q in requested]), F.col("times")).alias("found"),
-        )
-        .withColumn("requested", F.array(*[F.lit(float(q)) for q in per_thousand]))
-        .select(*by, "n", F.explode(F.arrays_zip("requested", "found")).alias("both"))
-    )
-    # Rounded, so that the sample rule is arithmetic of integers; a quantile has one decimal at most.
-    enough = F.col("n") * F.round((1000 - F.col("per_thousand")) * 10) >= MIN_EXCEEDANCES * 10_000
-    return (
-        rows.withColumn("per_thousand", F.col("both.requested"))
-        .withColumn("value_us", F.when(enough, F.col("both.found")))
-        .select(*by, "per_thousand", "n", "value_us")
     )

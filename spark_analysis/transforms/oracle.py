@@ -9,6 +9,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from spark_analysis.statistics.ideal import AFTER, FROM_SEND, IDEAL
+from spark_analysis.transforms.benchmark import bucket
+
 _RECORD = ["run", "producer", "seq"]
 _PLACE = ["run", "topic", "partition"]
 
@@ -73,3 +76,30 @@ def all_ns(followers: int) -> Column:
 def _nth(times: str, number: Column) -> Column:
     """The entry at a position from 1 on; 0 for position 0, since the leader itself has the record first."""
     return F.when(number <= 0, F.lit(0).cast("long")).otherwise(F.get(F.col(times), number - 1))
+
+
+def counted(beside: DataFrame, followers: int, *, exact: bool) -> DataFrame:
+    """Counts of records by block, part, measure and value (µs, rounded down; not ``exact``: a bucket): block, part,
+    measure, value, records. Records whose ideal was never observed are skipped.
+
+    ``beside`` are acknowledged records with what `arrivals` says of them, and m and k: replicas and racks that an
+    answer waits for, m = 0 for all ``followers``.
+    """
+    sent_mono = F.col("due_mono_ns") + F.col("sent_ns") - F.col("due_ns")
+    ideal = F.when(F.col("m") > 0, quorum_ns(F.col("m"), F.col("k"))).otherwise(all_ns(followers))
+    measured = (
+        beside.withColumn("ideal_ns", ideal - sent_mono)
+        .where(F.col("ideal_ns").isNotNull())
+        .withColumn(IDEAL, F.floor(F.col("ideal_ns") / 1000))
+        .withColumn(FROM_SEND, F.floor((F.col("done_ns") - F.col("sent_ns")) / 1000))
+        .withColumn(AFTER, F.floor((F.col("done_ns") - F.col("sent_ns") - F.col("ideal_ns")) / 1000))
+        .select("block", "part", IDEAL, FROM_SEND, AFTER)
+    )
+    value = F.col("us").cast("double") if exact else bucket(F.col("us"))
+    return (
+        measured.unpivot(["block", "part"], [IDEAL, FROM_SEND, AFTER], "measure", "us")
+        .withColumn("value", value)
+        .groupBy("block", "part", "measure", "value")
+        .agg(F.count("*").alias("records"))
+        .select("block", "part", "measure", "value", "records")
+    )

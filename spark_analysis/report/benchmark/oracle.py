@@ -6,76 +6,50 @@ import math
 from collections.abc import Mapping, Set
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from spark_analysis.input.ingest import Run
 from spark_analysis.report import words
 from spark_analysis.report.benchmark.rounds import differences, shifted
-from spark_analysis.report.section import Section, rows
 from spark_analysis.statistics import counts, label_swap
+from spark_analysis.statistics.ideal import AFTER, FROM_SEND, IDEAL
 from spark_analysis.statistics.success import MARGIN
 from spark_analysis.statistics.verdict_words import NO_ANSWER, NOT_SHOWN
-from spark_analysis.transforms import benchmark, latency, oracle
 
-_NEEDS = ("min.insync.replicas", "min.insync.racks")
-_MEASURES = ("ideal_us", "from_send_us", "after_us")
+_MEASURES = (IDEAL, FROM_SEND, AFTER)
 # The ideal must be known for so many of the records: those without one may be the slowest.
 MATCHED = 0.99
 
 
 def against_oracle(
-    spark: SparkSession, run: Run, acked: DataFrame, spec: dict[str, Any], saturated: Set[tuple[str, int]]
-) -> Section:
+    known: pa.Table, modes: list[dict[str, Any]], records: Mapping[str, int], saturated: Set[tuple[str, int]]
+) -> dict[str, Any]:
     """Per mode: latency from the send, that of the ideal, the difference (the time of the answer after the ideal), and
     that difference beside the baseline's, by round (``apart``, ms). acks=1 waits for no follower: it is skipped.
 
-    An answer before its ideal is an error of the ideal: it is counted, and never moved to 0. ``not_shown`` is the
-    verdict where there are more than a few, or where the ideal of too many records is not known. ``saturated`` (role,
-    round) saturated the machine and count as the latest.
+    ``known`` counts the records whose ideal is known, by role, pair, measure and value; ``records`` are all
+    acknowledged ones of each role. An answer before its ideal is an error of the ideal: it is counted, and never moved
+    to 0. ``not_shown`` is the verdict where there are more than a few, or where the ideal of too many records is not
+    known. ``saturated`` (role, round) saturated the machine and count as the latest.
     """
-    quiet = acked.where(F.col("part") == "quiet")
-    racks = spark.createDataFrame(
-        [(int(broker), rack) for broker, rack in run.manifest["spec"]["broker_racks"].items()],
-        "broker int, rack string",
-    )
-    waiting = [mode for mode in spec["modes"] if mode["acks"] not in ("0", "1")]
-    needs = spark.createDataFrame([_needed(mode, spec) for mode in waiting], "role string, m int, k int")
-    sent_mono = F.col("due_mono_ns") + F.col("sent_ns") - F.col("due_ns")
-    followers = spec["topic"]["replication"] - 1
-    ideal = F.when(F.col("m") > 0, oracle.quorum_ns(F.col("m"), F.col("k"))).otherwise(oracle.all_ns(followers))
-    known = (
-        quiet.where(F.col("offset") >= 0)
-        .join(
-            oracle.arrivals(quiet.where(F.col("offset") >= 0), run.fetches, racks),
-            on=["run", "producer", "seq"],
-            how="inner",
-        )
-        .join(F.broadcast(needs), on="role", how="inner")
-        .withColumn("ideal_us", (ideal - sent_mono) / 1000)
-        .withColumn("from_send_us", (F.col("done_ns") - F.col("sent_ns")) / 1000)
-        .withColumn("after_us", F.col("from_send_us") - F.col("ideal_us"))
-        .where(F.col("ideal_us").isNotNull())
-        .select(*benchmark.BLOCK, *_MEASURES)
-        .cache()
-    )
-    each = known.unpivot(benchmark.BLOCK, _MEASURES, "measure", "us")
-    after = each.where(F.col("measure") == "after_us")
-    per_block = rows(latency.quantiles(after, [*benchmark.BLOCK, "measure"], value="us"))
-    pooled = rows(latency.quantiles(each, ["mode", "role", "measure"], value="us"))
-    histogram = rows(benchmark.histogram(after, ["role", "pair"], "us"))
-    totals = {r["role"]: r["records"] for r in rows(quiet.groupBy("role").agg(F.count("*").alias("records")))}
-    is_early = F.col("after_us") < 0
-    counted = known.groupBy("role").agg(
-        F.count("*").alias("matched"),
-        F.count(F.when(is_early, 1)).alias("early"),
-        F.max(F.when(is_early, -F.col("after_us"))).alias("earliest_us"),
-    )
-    observed = {r["role"]: r for r in rows(counted)}
-    modes = [_mode(mode, pooled, observed.get(mode["role"], {}), totals.get(mode["role"], 0)) for mode in waiting]
-    apart = _apart(modes, _by_round(per_block, saturated), _histograms(histogram, saturated))
-    data = {"modes": modes, "apart": apart, "not_shown": not_shown(modes)}
-    return Section(data, {"oracle": known})
+    after = known.filter(pc.field("measure") == AFTER)
+    per_block = counts.quantiles(after, ["role", "pair"])
+    pooled = counts.quantiles(known, ["role", "measure"])
+    observed = _observed(after)
+    waiting = [mode for mode in modes if mode["acks"] not in ("0", "1")]
+    rows = [_mode(mode, pooled, observed.get(mode["role"], {}), records.get(mode["role"], 0)) for mode in waiting]
+    apart = _apart(rows, _by_round(per_block, saturated), _histograms(counts.bucketed(after), saturated))
+    return {"modes": rows, "apart": apart, "not_shown": not_shown(rows)}
+
+
+def _observed(after: pa.Table) -> dict[str, dict[str, Any]]:
+    """By role the records with an ideal (matched), and those answered before it (early), by up to earliest_us."""
+    found = {}
+    for key, values, times in counts.groups(after, ["role"]):
+        early = values < 0
+        earliest = float(-values[early].min()) if early.any() else None
+        found[key["role"]] = {"matched": int(times.sum()), "early": int(times[early].sum()), "earliest_us": earliest}
+    return found
 
 
 def not_shown(modes: list[dict[str, Any]]) -> str:
@@ -97,15 +71,6 @@ def early(mode: Mapping[str, Any]) -> str:
     return f"{words.records(mode['early'])} of {mode['mode']} answered before their ideal, by up to {by}"
 
 
-def _needed(mode: dict[str, Any], spec: dict[str, Any]) -> tuple[str, int, int]:
-    """Replicas and racks that an answer waits for, the leader included; 0 replicas: all of them."""
-    if mode["acks"] not in ("min.insync.replicas", "-2"):
-        return mode["role"], 0, 0
-    settings = {**spec["topic"]["settings"], **mode["topic"]}
-    replicas, racks = (int(settings.get(name, 1)) for name in _NEEDS)
-    return mode["role"], replicas, racks
-
-
 def _by_round(
     per_block: list[dict[str, Any]], saturated: Set[tuple[str, int]]
 ) -> dict[tuple[str, float], dict[int, float | None]]:
@@ -117,15 +82,13 @@ def _by_round(
     return found
 
 
-def _histograms(
-    histogram: list[dict[str, Any]], saturated: Set[tuple[str, int]]
-) -> dict[str, dict[int, dict[float, int]]]:
+def _histograms(after: pa.Table, saturated: Set[tuple[str, int]]) -> dict[str, dict[int, dict[float, int]]]:
     """Records by role, round and time after the ideal (µs)."""
     found: dict[str, dict[int, dict[float, int]]] = {}
-    for r in histogram:
-        of_round = found.setdefault(r["role"], {}).setdefault(r["pair"], {})
-        value = math.inf if (r["role"], r["pair"]) in saturated else r["value"]
-        of_round[value] = of_round.get(value, 0) + r["records"]
+    for key, values, times in counts.groups(after, ["role", "pair"]):
+        late = (key["role"], key["pair"]) in saturated
+        of_round = {math.inf: int(times.sum())} if late else dict(zip(values.tolist(), map(int, times), strict=True))
+        found.setdefault(key["role"], {})[key["pair"]] = of_round
     return found
 
 

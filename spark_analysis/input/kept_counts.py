@@ -1,0 +1,204 @@
+"""The counts of a report's runs as small compressed files beside its page, from which the page is computed again.
+
+A folder for each run: `facts.json.gz` and a Parquet file for each table. `counts.json` names the runs in order, the
+digest of every file, the version of this layout and the programs that wrote it, and what the page says of how it was
+made; its own digest is the last of its entries.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from spark_analysis.errors import ENVIRONMENT, FAILED, USAGE, AnalysisError
+from spark_analysis.input import programs
+
+FOLDER, INDEX = "counts", "counts.json"
+VERSION = 1
+_FACTS = "facts.json.gz"
+_VALUE = "value"  # a column of numbers that are as a rule without a fraction
+
+
+class Counts(Protocol):
+    """The raw data of one run: tables of counts by name, and facts as JSON has them."""
+
+    @property
+    def facts(self) -> Mapping[str, Any]: ...
+
+    @property
+    def tables(self) -> Mapping[str, pa.Table]: ...
+
+
+@dataclass(frozen=True)
+class RunCounts:
+    """The same, read from files."""
+
+    facts: Mapping[str, Any]
+    tables: Mapping[str, pa.Table]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The counts of a report, read and checked: ``made`` is what its page says of how it was made."""
+
+    folder: Path
+    program: Mapping[str, str]
+    made: Mapping[str, Any]
+    folders: Sequence[Path]
+
+    def runs(self) -> Iterator[RunCounts]:
+        """The counts of each run, in the order of the page."""
+        return map(read_run, self.folders)
+
+
+def write_run(folder: Path, counts: Counts) -> None:
+    """Writes the files of one run into a new folder."""
+    folder.mkdir()
+    text = json.dumps(counts.facts, default=str, separators=(",", ":"))
+    (folder / _FACTS).write_bytes(gzip.compress(text.encode(), mtime=0))
+    for name, table in counts.tables.items():
+        table = _integers(table)
+        numbers = {f.name: "DELTA_BINARY_PACKED" for f in table.schema if pa.types.is_integer(f.type)}
+        texts = [f.name for f in table.schema if pa.types.is_string(f.type)]
+        options = {"compression": "zstd", "compression_level": 19, "write_statistics": False}
+        pq.write_table(table, folder / f"{name}.parquet", use_dictionary=texts, column_encoding=numbers, **options)
+
+
+def read_run(folder: Path) -> RunCounts:
+    """The counts of one run."""
+    facts = json.loads(gzip.decompress((folder / _FACTS).read_bytes()))
+    return RunCounts(facts, {file.stem: _floats(pq.read_table(file)) for file in sorted(folder.glob("*.parquet"))})
+
+
+def write(out: Path, runs: Mapping[str, Path], made: Mapping[str, Any]) -> None:
+    """Writes the folder of a report in the place of an older one; ``runs`` has the files of each run."""
+    aside = out.with_name(f".{out.name}.{os.getpid()}")
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir(parents=True)
+    index: dict[str, Any] = {
+        "version": VERSION,
+        "program": {"version": programs.version(), "digest": programs.digest()},
+        "made": made,
+        "runs": {run: folder_of(run) for run in runs},
+        "files": {},
+    }
+    for run, folder in runs.items():
+        shutil.copytree(folder, aside / folder_of(run))
+        for file in sorted((aside / folder_of(run)).iterdir()):
+            index["files"][f"{folder_of(run)}/{file.name}"] = _digest(file.read_bytes())
+    index["digest"] = _digest(_canonical(index))
+    (aside / INDEX).write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
+    shutil.rmtree(out, ignore_errors=True)
+    aside.replace(out)
+
+
+def copy(kept: Kept, out: Path) -> None:
+    """Copies the folder of a report into the place of another one; nothing is done where it is the same."""
+    if out.resolve() == kept.folder.resolve():
+        return
+    aside = out.with_name(f".{out.name}.{os.getpid()}")
+    shutil.rmtree(aside, ignore_errors=True)
+    shutil.copytree(kept.folder, aside)
+    shutil.rmtree(out, ignore_errors=True)
+    aside.replace(out)
+
+
+def folder_of(run: str) -> str:
+    """The name of a run's folder."""
+    return re.sub(r"[^\w.-]", "_", run)
+
+
+def read(folder: Path) -> Kept:
+    """Reads and checks the counts of a report: the folder of its page, or the folder of counts in it. Raises
+    AnalysisError for files that are missing, cut short, changed, or of a newer version.
+    """
+    folder = folder / FOLDER if (folder / FOLDER / INDEX).exists() else folder
+    index = _index(folder)
+    if index["version"] > VERSION:
+        raise AnalysisError(
+            f"the counts in {folder} are of a newer version",
+            observed=f"version {index['version']}, this program reads up to {VERSION}",
+            do=f"use Rackspan {index.get('program', {}).get('version', 'of a later release')}, which wrote them",
+            code=ENVIRONMENT,
+        )
+    written = index.pop("digest", None)
+    if written != _digest(_canonical(index)):
+        raise _damaged(folder / INDEX, f"its digest is not the one that it was written with ({str(written)[:12]})")
+    for name, digest in index["files"].items():
+        _check(folder / name, digest)
+    return Kept(folder, index["program"], index["made"], [folder / name for name in index["runs"].values()])
+
+
+def _index(folder: Path) -> dict[str, Any]:
+    try:
+        text = (folder / INDEX).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        raise AnalysisError(
+            f"{folder} has no counts of a report",
+            observed=f"{INDEX}: {e.strerror if isinstance(e, OSError) else e}",
+            do=f"give the folder of a report.html that has a folder {FOLDER}, or that folder",
+            code=USAGE,
+        ) from e
+    try:
+        index = json.loads(text)
+    except ValueError as e:
+        raise _damaged(folder / INDEX, f"{len(text)} characters; {e}") from e
+    if not isinstance(index, dict) or not isinstance(index.get("version"), int):
+        raise _damaged(folder / INDEX, "no version in it")
+    return index
+
+
+def _check(file: Path, digest: str) -> None:
+    try:
+        data = file.read_bytes()
+    except OSError as e:
+        raise _damaged(file, str(e.strerror)) from e
+    if _digest(data) != digest:
+        found = f"{len(data)} bytes with the digest {_digest(data)[:12]}, written with {digest[:12]}"
+        raise _damaged(file, found)
+
+
+def _damaged(file: Path, observed: str) -> AnalysisError:
+    return AnalysisError(
+        f"{file} is not what was written",
+        observed=observed,
+        do="copy the counts again from where the page came from, or make the report again from its run folders",
+        code=FAILED,
+    )
+
+
+def _integers(table: pa.Table) -> pa.Table:
+    """The table with values as integers where none has a fraction: sorted, they take a few bits each."""
+    if _VALUE not in table.column_names:
+        return table
+    values = table[_VALUE]
+    if pc.all(pc.equal(pc.floor(values), values)).as_py() is False:
+        return table
+    return table.set_column(table.column_names.index(_VALUE), _VALUE, values.cast(pa.int64()))
+
+
+def _floats(table: pa.Table) -> pa.Table:
+    """The table with values as they are counted, with fractions."""
+    if _VALUE not in table.column_names:
+        return table
+    return table.set_column(table.column_names.index(_VALUE), _VALUE, table[_VALUE].cast(pa.float64()))
+
+
+def _canonical(index: Mapping[str, Any]) -> bytes:
+    return json.dumps(index, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

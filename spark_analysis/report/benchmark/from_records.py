@@ -1,0 +1,141 @@
+"""The raw data of a benchmark from its run folder, by Spark: the only file of this folder that needs Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_analysis.errors import AnalysisError
+from spark_analysis.input.blocks import finished_blocks
+from spark_analysis.input.clocks import producer_clocks
+from spark_analysis.input.ingest import Run, blocks, read_table
+from spark_analysis.report import times
+from spark_analysis.report.benchmark.blocks import FAULT
+from spark_analysis.report.benchmark.raw import AROUND_BUCKET_NS, Raw, kept_events
+from spark_analysis.report.collected import rows
+from spark_analysis.statistics import histograms
+from spark_analysis.statistics.counts import RECORDS, VALUE
+from spark_analysis.transforms import benchmark, end_to_end, latency, oracle
+from spark_analysis.transforms.clock import CLOCK_OBSERVED
+
+# So many records and every microsecond is a value of its own; beyond, values are buckets of 0.4 %.
+EXACT_UP_TO = 2_000_000
+_AROUND_BEFORE_S = 5.0
+_NEEDS = ("min.insync.replicas", "min.insync.racks")
+
+
+def raw_of(spark: SparkSession, run: Run, manifest: dict[str, Any]) -> Raw:
+    """Counts of a benchmark run, with what the page needs of its manifest. Raises AnalysisError without a finished
+    block, or if its times cannot be trusted.
+    """
+    known = finished_blocks(run.id, run.events)
+    if not known:
+        blocks_noted = sum((e["kind"], e["name"]) == ("phase", "block") for e in run.events)
+        raise AnalysisError(
+            f"{run.folder.path} has no block that was measured to its end",
+            observed=f"{blocks_noted} block events, state {run.manifest['state']}",
+            do="make the run again and let it finish",
+        )
+    spec = run.manifest["spec"]["workload"]
+    windows = blocks(spark, [run]).cache()
+    inside = latency.in_blocks(run.acks, windows)
+    exact = run.folder.rows["acks"] <= EXACT_UP_TO
+    if exact:
+        inside = inside.cache()
+    kept = histograms.of(run.folder.path)
+    if kept is None:
+        latencies, lags = _record_counts(run, known, inside, exact=exact)
+    else:
+        latencies, lags = histograms.latencies(kept), histograms.send_lag(kept)
+    return Raw(
+        manifest=manifest,
+        events=kept_events(run.events),
+        exact=exact and kept is None,
+        latencies=_sorted(latencies),
+        send_lags=_sorted(lags),
+        received=_sorted(_received(spark, run, inside, kept)) if spec.get("consume") else None,
+        ideal=_sorted(_ideal(spark, run, inside, spec, exact=exact)) if run.folder.rows["fetches"] else None,
+        overwritten={r["producer"]: r["lost"] for r in rows(benchmark.overwritten(run.acks))} if exact else {},
+        silences=rows(benchmark.silences(run.acks, windows).drop("run")) if spec["fault"] else [],
+        around=_around(spark, run, spec, known) if spec["fault"] else [],
+    )
+
+
+def _sorted(table: pa.Table) -> pa.Table:
+    """The same rows in one order, whatever the order in which they were computed."""
+    names = [name for name in table.column_names if name != RECORDS]
+    return table.sort_by([(name, "ascending") for name in names]).combine_chunks()
+
+
+def _record_counts(
+    run: Run, known: Sequence[dict[str, Any]], inside: DataFrame, *, exact: bool
+) -> tuple[pa.Table, pa.Table]:
+    """Counts of latencies, as histograms.latencies gives them, and of send lags with their quarters. Raises
+    AnalysisError if the times of records in blocks cannot be trusted.
+    """
+    table = benchmark.record_counts(inside, exact=exact).toArrow()
+    latencies, lags = (table.filter(pc.field("measure") == name) for name in (benchmark.LATENCY, benchmark.SEND_LAG))
+    of = {b["block"]: b["producer"] for b in known}
+    producers = pa.table({"block": pa.array(of, pa.int32()), "producer": list(of.values())})
+    observed = lags.join(producers, "block").group_by("producer")
+    observed = observed.aggregate(list(zip(CLOCK_OBSERVED, ("sum", "min", "max"), strict=True)))
+    elsewhere = set(producer_clocks(run.events).elsewhere_ahead_ns)
+    rows_of = observed.rename_columns(["producer", *CLOCK_OBSERVED]).to_pylist()
+    times.evaluate(run.folder.path, rows_of, run.manifest["clock"], set(of.values()) - elsewhere)
+    latencies = latencies.drop_columns(["measure", "quarter", *CLOCK_OBSERVED])
+    return latencies, lags.select(["block", "part", "quarter", VALUE, RECORDS])
+
+
+def _received(spark: SparkSession, run: Run, inside: DataFrame, kept: pa.Table | None) -> pa.Table:
+    """Counts of records by the time until a consumer received them."""
+    if kept is not None:
+        return histograms.end_to_end(kept)
+    polls = read_table(spark, run.folder.path, "polls").withColumn("run", F.lit(run.id))
+    return end_to_end.counted(inside, polls).toArrow()
+
+
+def _ideal(spark: SparkSession, run: Run, inside: DataFrame, spec: dict[str, Any], *, exact: bool) -> pa.Table:
+    """Counts of records before any fault beside their ideal quorum, of the modes that wait for a follower."""
+    quiet = latency.acknowledged(inside.where(F.col("part") == "quiet")).where(F.col("offset") >= 0)
+    racks = spark.createDataFrame(
+        [(int(broker), rack) for broker, rack in run.manifest["spec"]["broker_racks"].items()],
+        "broker int, rack string",
+    )
+    waiting = [mode for mode in spec["modes"] if mode["acks"] not in ("0", "1")]
+    needs = spark.createDataFrame([_needed(mode, spec) for mode in waiting], "role string, m int, k int")
+    followers = spec["topic"]["replication"] - 1
+    beside = quiet.join(oracle.arrivals(quiet, run.fetches, racks), on=["run", "producer", "seq"], how="inner")
+    beside = beside.join(F.broadcast(needs), on="role", how="inner")
+    return oracle.counted(beside, followers, exact=exact).toArrow()
+
+
+def _needed(mode: dict[str, Any], spec: dict[str, Any]) -> tuple[str, int, int]:
+    """Replicas and racks that an answer waits for, the leader included; 0 replicas: all of them."""
+    if mode["acks"] not in ("min.insync.replicas", "-2"):
+        return mode["role"], 0, 0
+    settings = {**spec["topic"]["settings"], **mode["topic"]}
+    replicas, racks = (int(settings.get(name, 1)) for name in _NEEDS)
+    return mode["role"], replicas, racks
+
+
+def _around(
+    spark: SparkSession, run: Run, spec: dict[str, Any], known: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Latency of every round from shortly before its fault to shortly after."""
+    before, after = int(_AROUND_BEFORE_S * 1e9), int(spec["fault"]["recover"] * 1e9)
+    chosen = [
+        (
+            *(run.id, b["producer"], b["pair"], b["role"]),
+            *(b["begin_mono_ns"] - before, b["end_mono_ns"] + after, b["begin_mono_ns"]),
+        )
+        for b in known
+        if b["part"] == FAULT
+    ]
+    schema = "run string, producer string, pair int, role string, from_ns long, until_ns long, origin_ns long"
+    found = benchmark.around(run.acks, spark.createDataFrame(chosen, schema), AROUND_BUCKET_NS)
+    return rows(found.drop("run").orderBy("pair", "role", "bucket"))
