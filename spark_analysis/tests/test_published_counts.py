@@ -13,6 +13,7 @@ from spark_analysis.tests.test_kept_counts import KEPT
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
+PUBLISHED = sorted(RESULTS.glob("counts/*/"))
 
 
 def differing(counts: Path, results: Path, out: Path) -> list[str]:
@@ -25,10 +26,11 @@ def differing(counts: Path, results: Path, out: Path) -> list[str]:
     return sorted(set(found[1].splitlines()) ^ set(again.splitlines()))
 
 
-@pytest.mark.parametrize("counts", sorted(RESULTS.glob("counts/*/")), ids=lambda path: path.name)
-def test_a_published_page_is_the_page_of_its_counts(counts: Path, tmp_path: Path) -> None:
-    again = f"./rackspan report --from-counts {counts.relative_to(ROOT)} --into docs/results/{counts.name}.md"
-    assert differing(counts, RESULTS, tmp_path) == [], f"write the page again: {again}"
+@pytest.mark.skipif(not PUBLISHED, reason="no published page has its counts in docs/results/counts yet")
+def test_each_published_page_is_the_page_of_its_counts(tmp_path: Path) -> None:
+    for counts in PUBLISHED:
+        again = f"./rackspan report --from-counts {counts.relative_to(ROOT)} --into docs/results/{counts.name}.md"
+        assert differing(counts, RESULTS, tmp_path / counts.name) == [], f"write the page again: {again}"
 
 
 def test_another_figure_in_a_published_page_is_noticed(tmp_path: Path) -> None:
