@@ -33,6 +33,7 @@ def raw_of(spark: SparkSession, run: Run, manifest: dict[str, Any]) -> Raw:
     """Counts of a benchmark run, with what the page needs of its manifest. Raises AnalysisError without a finished
     block, or if its times cannot be trusted.
     """
+    spec = run.manifest["spec"]["workload"]
     known = finished_blocks(run.id, run.events)
     if not known:
         blocks_noted = sum((e["kind"], e["name"]) == ("phase", "block") for e in run.events)
@@ -41,7 +42,6 @@ def raw_of(spark: SparkSession, run: Run, manifest: dict[str, Any]) -> Raw:
             observed=f"{blocks_noted} block events, state {run.manifest['state']}",
             do="make the run again and let it finish",
         )
-    spec = run.manifest["spec"]["workload"]
     windows = blocks(spark, [run]).cache()
     inside = latency.in_blocks(run.acks, windows)
     exact = run.folder.rows["acks"] <= EXACT_UP_TO
