@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 
 from spark_analysis.checker.history import History, Row
 
@@ -22,7 +23,7 @@ def with_histories(history: History, found: list[Row]) -> list[Row]:
 
 
 def _about(files: list[str], found: list[Row]) -> list[Row]:
-    """The rows of a table about these records, or at these places."""
+    """The rows of a table about these records, or at these places; row groups without any are not read."""
     records: dict[str, list[int]] = {}
     places: dict[tuple[str, int], list[int]] = {}
     for row in found:
@@ -35,8 +36,25 @@ def _about(files: list[str], found: list[Row]) -> list[Row]:
     for (topic, partition), offsets in places.items():
         there = pc.field("offset").isin(pa.array([at for at in offsets if at >= 0], pa.int64()))
         wanted |= (pc.field("topic") == topic) & (pc.field("partition") == partition) & there
-    rows: list[Row] = ds.dataset(files).to_table(filter=wanted).to_pylist() if files else []
+    numbers = {"seq": list(chain(*records.values())), "offset": list(chain(*places.values()))}
+    rows: list[Row] = []
+    for file in files:
+        opened = pq.ParquetFile(file)
+        for number in range(opened.num_row_groups):
+            if _may_have(opened.metadata.row_group(number), numbers):
+                rows += opened.read_row_group(number).filter(wanted).to_pylist()
     return rows
+
+
+def _may_have(group: Any, wanted: dict[str, list[int]]) -> bool:
+    """False if the smallest and largest value of each of these columns say that none of the numbers is in the group."""
+    for column in (group.column(i) for i in range(group.num_columns)):
+        numbers, stats = wanted.get(column.path_in_schema), column.statistics
+        if numbers is not None and (
+            not stats or not stats.has_min_max or any(stats.min <= number <= stats.max for number in numbers)
+        ):
+            return True
+    return False
 
 
 def _history(
