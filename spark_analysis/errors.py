@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-OK, FAILED, USAGE, ENVIRONMENT, DEFECT = 0, 1, 2, 4, 5
+OK, FAILED, USAGE, UNKNOWN, ENVIRONMENT, DEFECT = 0, 1, 2, 3, 4, 5
 
 
 class AnalysisError(Exception):

@@ -41,12 +41,18 @@ def read_replicas(
     for partition, brokers in sorted(assignment.items()):
         for broker in brokers:
             node = _broker(cluster, broker)
-            rows = replica_rows(node, topic, partition)
+            segments = _segments(node, topic, partition)
+            rows = [row for data in segments for row in parse(data, node, topic, partition)]
             if rows:
                 run.add_replicas(pa.Table.from_pylist(rows, arrow_schema("replicas")), f"{topic}-{partition}-{broker}")
             reported = {"topic": topic, "partition": partition, "node": node.name, "broker": broker}
-            run.event("note", "replica", "point", reported | {"end_offset": rows[-1]["offset"] + 1 if rows else 0})
+            run.event("note", "replica", "point", reported | {"end_offset": _end_of(rows, segments)})
     return same
+
+
+def _end_of(rows: list[Row], segments: list[bytes]) -> int:
+    """The offset behind the last record; 0 for an empty log, -1 where there is none."""
+    return rows[-1]["offset"] + 1 if rows else 0 if segments else -1
 
 
 def replica_rows(node: KafkaNode, topic: str, partition: int) -> list[Row]:

@@ -1,4 +1,4 @@
-"""The checker as a resident process that evaluates run after run: starting Spark takes longer than the check."""
+"""The checker as a resident process that evaluates run after run: its start takes longer than a check."""
 
 from __future__ import annotations
 

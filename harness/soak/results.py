@@ -37,6 +37,12 @@ class Cycle:
         return {"cycle": self.number, "run": self.run, "faults": [f.plain() for f in self.faults], **self.verdict}
 
     @property
+    def good(self) -> bool:
+        """True if everything was read and nothing was wrong; what one cycle did not try others may."""
+        state = self.verdict["verdict"]
+        return state == "ok" or (state == "unknown" and not self.verdict.get("unread"))
+
+    @property
     def anomalies(self) -> int:
         """Number of anomalies found."""
         return sum(self.verdict["counts"].values())
@@ -52,13 +58,29 @@ class Soak:
     @property
     def good(self) -> bool:
         """True if every cycle was evaluated and nothing was wrong."""
-        return all(c.verdict["verdict"] == "ok" for c in self.cycles)
+        return all(c.good for c in self.cycles)
+
+    @property
+    def exposure(self) -> dict[str, int]:
+        """Number of times that each promise was tried in all cycles."""
+        sums: Counter[str] = Counter()
+        for cycle in self.cycles:
+            sums.update(cycle.verdict.get("exposure", {}))
+        return dict(sums)
+
+    @property
+    def untried(self) -> list[str]:
+        """Promises of some cycle that were tried in none."""
+        missing = {rule for c in self.cycles for rule in c.verdict.get("untried", ())}
+        return [rule for rule, number in self.exposure.items() if rule in missing and not number]
 
     def plain(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {
             **self.origin,
             "cycles": [c.plain() for c in self.cycles],
+            "exposure": self.exposure,
+            "untried": self.untried,
             "faults": dict(sorted(Counter(f.kind for c in self.cycles for f in c.faults).items())),
             **_sums(self.cycles),
         }
@@ -69,9 +91,18 @@ class Soak:
         write_aside(out / "soak.md", f"{self.text()}\n")
 
     def text(self) -> str:
-        """Both tables, and the sentence on what elections lost of acks=min.insync.replicas."""
+        """The tables, the promises that nothing tried, and what elections lost of acks=min.insync.replicas."""
+        never = f"never tried, so not known: {', '.join(self.untried)}" if self.untried else ""
         lost = lost_to_elections([c.verdict for c in self.cycles])
-        return "\n\n".join(filter(None, (self.by_kind(), self.table(), lost)))
+        return "\n\n".join(filter(None, (self.by_kind(), self.table(), self.tried(), never, lost)))
+
+    def tried(self) -> str:
+        """Number of times that each promise was tried, as a table in Markdown; empty where no cycle says it."""
+        rows = []
+        for rule, number in self.exposure.items():
+            cycles = sum(1 for c in self.cycles if c.verdict.get("exposure", {}).get(rule))
+            rows.append([rule, str(number), str(cycles)])
+        return markdown.table(["promise broken by", "tried", "in cycles"], rows) if rows else ""
 
     def table(self) -> str:
         """Cycles as a table in Markdown."""

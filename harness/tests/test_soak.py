@@ -192,6 +192,25 @@ def test_losses_that_level_1_allows_are_counted_and_printed() -> None:
     assert soak.good and soak.plain()["cycles"][1]["allowed"] == {"lost-to-election": 3}
 
 
+def test_a_soak_says_how_often_each_promise_was_tried() -> None:
+    quiet = _GOOD | {"verdict": "unknown", "unread": [], "untried": ["ack-under-racks"]}
+    quiet |= {"exposure": {"lost-write": 8, "ack-under-racks": 0}}
+    loud = _GOOD | {"exposure": {"lost-write": 8, "ack-under-racks": 5}, "untried": []}
+    soak = soak_of(quiet, quiet)
+    assert soak.good, "another cycle may try it"
+    assert soak.untried == ["ack-under-racks"] and soak.plain()["untried"] == ["ack-under-racks"]
+    assert "never tried, so not known: ack-under-racks" in soak.text()
+    soak = soak_of(quiet, loud)
+    assert soak.untried == [] and "never tried" not in soak.text()
+    assert soak.tried().splitlines() == [
+        "| promise broken by | tried | in cycles |",
+        "| --- | --- | --- |",
+        "| lost-write | 16 | 2 |",
+        "| ack-under-racks | 5 | 1 |",
+    ]
+    assert not soak_of(quiet | {"unread": ["orders-0: 2 of 3 replicas read"]}).good
+
+
 def test_only_a_distribution_with_levels_has_a_producer_with_acks_min_insync_replicas() -> None:
     stock, ours = (cycle_producers("", "t", 10, patches) for patches in ([], ["rackspan-version.patch"]))
     assert [(p.producer, p.acks, p.retries) for p in stock] == [("patient", "all", None), ("no-retry", "all", 0)]

@@ -11,11 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from spark_analysis.checker.expected_values import crcs
 from spark_analysis.input.schemas import contract, version
 
 TOPIC, PARTITIONS, NODES = "scale", 6, ("a1", "b1", "c1")
 START, STEP, MS = 1_767_225_600_000_000_000, 10_000, 1_000_000  # ns: the first record's due time, and between two
 CHUNK = 1_000_000  # rows of a file
+PRODUCER, SIZE = "patient", 100
 LOST, DIVERGENT = 5, 3
 _TYPES = {"string": pa.string(), "int32": pa.int32(), "int64": pa.int64(), "double": pa.float64()}
 
@@ -31,18 +33,20 @@ def write_history(folder: Path, records: int, seed: int) -> dict[str, int]:
     for table in contract()["tables"]:
         (folder / table).mkdir(parents=True)
     for n, i in enumerate(_chunks(records)):
-        _write(folder, "acks", f"patient-{n}", _acks("patient", i, i // PARTITIONS, "OK"))
+        _write(folder, "acks", f"patient-{n}", _acks(PRODUCER, i, i // PARTITIONS, "OK"))
         _write(folder, "polls", str(n), _polls(i))
     beyond = np.arange(records, records + LOST)
-    _write(folder, "acks", "lost", _acks("patient", beyond, beyond // PARTITIONS, "OK"))
+    _write(folder, "acks", "lost", _acks(PRODUCER, beyond, beyond // PARTITIONS, "OK"))
     for n, i in enumerate(_chunks(records // 100)):
         _write(folder, "acks", f"refused-{n}", _acks("no-retry", i, np.full(len(i), -1), "NOT_ENOUGH_RACKS"))
     for partition in range(PARTITIONS):
         for n, offset in enumerate(_chunks(records // PARTITIONS)):
             crc = rng.integers(0, 1 << 32, len(offset))
+            i = offset * PARTITIONS + partition
+            value = crcs(PRODUCER, SIZE, i, START + i * STEP).astype(np.int64)
             for broker, node in enumerate(NODES, 1):
                 odd = node == NODES[-1] and (partition, n) == (0, 0)
-                log = _log(node, broker, partition, offset, crc ^ (offset < DIVERGENT) if odd else crc)
+                log = _log(node, broker, partition, i, value, crc ^ (offset < DIVERGENT) if odd else crc)
                 _write(folder, "replicas", f"{node}-{partition}-{n}", log)
     _write(folder, "partitions", "all", _partitions())
     _notes(folder, records, seed)
@@ -74,26 +78,25 @@ def _acks(producer: str, i: Any, offset: Any, result: str) -> dict[str, Any]:
 
 def _polls(i: Any) -> dict[str, Any]:
     place = {"topic": TOPIC, "partition": i % PARTITIONS, "offset": i // PARTITIONS}
-    read = {"leader_epoch": 0, "producer": "patient", "seq": i, "read_ns": START + i * STEP + 2 * MS}
+    read = {"leader_epoch": 0, "producer": PRODUCER, "seq": i, "read_ns": START + i * STEP + 2 * MS}
     return {"consumer": "reader", "number": i, **place, **read}
 
 
-def _log(node: str, broker: int, partition: int, offset: Any, crc: Any) -> dict[str, Any]:
-    i = offset * PARTITIONS + partition
+def _log(node: str, broker: int, partition: int, i: Any, value: Any, crc: Any) -> dict[str, Any]:
     due = START + i * STEP
     return {
         "node": node,
         "broker": broker,
         "topic": TOPIC,
         "partition": partition,
-        "offset": offset,
+        "offset": i // PARTITIONS,
         "leader_epoch": 0,
-        "producer": "patient",
+        "producer": PRODUCER,
         "seq": i,
         "due_ns": due,
         "timestamp_ms": due // MS,
-        "value_crc": crc,
-        "batch_crc": crc // 2,
+        "value_crc": value,
+        "batch_crc": crc,
         "control": 0,
     }
 
@@ -118,7 +121,7 @@ def _write(folder: Path, table: str, name: str, columns: dict[str, Any]) -> None
 
 def _notes(folder: Path, records: int, seed: int) -> None:
     ends = {"end_offset": records // PARTITIONS}
-    notes = [("producer", {"producer": "patient", "acks": "all", "idempotence": True, "retries": 2147483647})]
+    notes = [("producer", {"producer": PRODUCER, "acks": "all", "idempotence": True, "size": SIZE})]
     notes += [("producer", {"producer": "no-retry", "acks": "all", "idempotence": False, "retries": 0})]
     notes += [
         ("replica", {"topic": TOPIC, "partition": p, "node": node, **ends}) for p in range(PARTITIONS) for node in NODES

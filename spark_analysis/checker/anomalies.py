@@ -1,11 +1,8 @@
-"""Kinds of anomalies, named as in Jepsen's Kafka workload where it has one, and the columns of their rows."""
+"""Kinds of anomalies, named as in Jepsen's Kafka workload where it has one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 
 
 @dataclass(frozen=True)
@@ -43,32 +40,3 @@ KINDS = (
     Kind("vanished-read", "lost-write", "a consumer received a record that the log does not have at that offset"),
 )
 NAMES = tuple(kind.name for kind in KINDS)
-
-
-def anomaly(
-    frame: DataFrame,
-    name: str | Column,
-    *detail: Column | str,
-    producer: str | None = "producer",
-    allowed: Column | None = None,
-) -> DataFrame:
-    """Rows of a frame as anomalies; `detail` is joined into one text. Missing columns become null.
-
-    They are of one kind, or each of the kind that a column has.
-    """
-    assert isinstance(name, Column) or name in NAMES, name
-
-    def column(of: str) -> Column:
-        return F.col(of) if of in frame.columns else F.lit(None)
-
-    text = F.concat(*(F.lit(part) if isinstance(part, str) else part.cast("string") for part in detail))
-    return frame.select(
-        (F.lit(name) if isinstance(name, str) else name).alias("anomaly"),
-        column("topic").cast("string").alias("topic"),
-        column("partition").cast("int").alias("partition"),
-        column("offset").cast("long").alias("offset"),
-        (column(producer) if producer else F.lit(None)).cast("string").alias("producer"),
-        (column("seq") if producer else F.lit(None)).cast("long").alias("seq"),
-        (F.lit(False) if allowed is None else allowed).alias("allowed"),
-        text.alias("detail"),
-    )

@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from spark_analysis.atomic_files import write_aside
 from spark_analysis.checker.check import ANOMALIES, UNKNOWN, CheckResult, check
 from spark_analysis.checker.history import read_history, require_replicas
 from spark_analysis.checker.page import page, text
-from spark_analysis.session import session
+from spark_analysis.checker.runner import InProcess, OnSpark, Runner
+from spark_analysis.session import SMALL_BYTES, session
 
 EXIT = {ANOMALIES: 1, UNKNOWN: 3, "ok": 0}
+
+
+@contextmanager
+def running(master: str | None, size: int) -> Iterator[Runner]:
+    """The runner for that many bytes: this process where Spark would take longer to start, and no master
+    is named.
+    """
+    if size < SMALL_BYTES and master is None and "SPARK_ENV_LOADED" not in os.environ:
+        yield InProcess()
+        return
+    on_spark = OnSpark(session(master, size))
+    try:
+        yield on_spark
+    finally:
+        on_spark.close()
 
 
 def write_check(paths: Iterable[Path], out: Path, *, min_racks: int | None = None, master: str | None = None) -> int:
@@ -26,12 +44,11 @@ def write_check(paths: Iterable[Path], out: Path, *, min_racks: int | None = Non
     started = time.monotonic()
     out.mkdir(parents=True, exist_ok=True)
     verdicts: list[CheckResult] = []
-    spark = None
     for path in paths:
-        spark = spark or session(master, sum(f.stat().st_size for f in path.glob("*/*.parquet")))
-        history = read_history(spark, path)
+        history = read_history(path)
         require_replicas(history)
-        verdict = check(history, min_racks)
+        with running(master, history.bytes) as runner:
+            verdict = check(history, runner, min_racks)
         verdicts.append(verdict)
         print(f"[{time.monotonic() - started:5.1f} s] {text(verdict)}", file=sys.stderr, flush=True)
         document = json.dumps({"runs": [v.plain() for v in verdicts]}, indent=1, default=str)

@@ -26,6 +26,7 @@ def text(verdict: CheckResult) -> str:
     ]
     lines += [f"  {verdict.lost_to_elections}"] if verdict.lost_to_elections else []
     lines += [f"  not checked: {what}" for what in verdict.unread]
+    lines += [f"  never tried: {', '.join(verdict.untried)}"] if verdict.untried else []
     for found in _first(verdict.anomalies, 1):
         lines.append(f"  {found['anomaly']} {place(found)}: {found['detail']}")
         lines += [f"    {at(line['t_ns'])} {line['what']}" for line in found["history"]]

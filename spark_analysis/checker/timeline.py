@@ -2,72 +2,89 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any
 
-from spark_analysis.checker.anomalies import anomaly
-from spark_analysis.checker.history import PLACE, History
+import numpy as np
 
-# A leader receives a change shortly after the controller has written it, and until then may rightly count a replica
-# that just left; on a machine that stalls, "shortly" is seconds. Two clocks are compared, too.
+from spark_analysis.checker.facts import Place, Stretch
+from spark_analysis.checker.findings import Findings
+
+Row = dict[str, Any]
+# A leader receives a change of another's making some time after the controller has written it, and until then may
+# rightly count a replica that just left; on a machine that stalls, that is seconds.
 SLACK_NS = 3_000_000_000
+# The client's clock and the controller's, where they are two machines'.
+CLOCK_NS = 20_000_000
+NEVER = 1 << 62
 
 
-def stretches(history: History, min_racks: int | None = None) -> DataFrame:
-    """The partitions rows with the time until which each was in force, and the racks and replicas required."""
-    along = Window.partitionBy(*PLACE).orderBy("metadata_offset")
-    until = F.coalesce(F.lead("t_ns").over(along), F.lit((1 << 63) - 1))
-    racks = F.col("min_racks") if min_racks is None else F.lit(min_racks)
-    least = F.least("min_replicas", "replicas")
-    return history.partitions.withColumns({"until_ns": until, "need_racks": racks, "need_replicas": least})
+def by_place(rows: Iterable[Row]) -> dict[Place, list[Row]]:
+    """The states of each partition in order, each with the time until which it was in force."""
+    found: dict[Place, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: row["metadata_offset"]):
+        states = found.setdefault((row["topic"], row["partition"]), [])
+        if states:
+            states[-1]["until_ns"] = row["t_ns"]
+        states.append(row | {"until_ns": NEVER})
+    return found
 
 
-def _acknowledged_within(history: History, bad: DataFrame) -> DataFrame:
-    """Records of waiting producers whose sending and acknowledgement both lie within one of these stretches.
-
-    Neighbouring stretches that are both bad are joined first, else an operation across their border would be missed.
-    """
-    along = Window.partitionBy(*PLACE).orderBy("metadata_offset")
-    fresh = F.coalesce(F.col("t_ns") != F.lag("until_ns").over(along), F.lit(True)).cast("int")
-    marked = bad.withColumn("fresh", fresh)
-    joined = (
-        marked.withColumn("island", F.sum("fresh").over(along.rowsBetween(Window.unboundedPreceding, 0)))
-        .groupBy(*PLACE, "island")
-        .agg(F.min("t_ns").alias("begin"), F.max("until_ns").alias("end"), F.max_by("isr", "t_ns").alias("isr"))
-    )
-    acknowledged = history.sent.where((F.col("result") == "OK") & F.col("waits"))
-    within = (F.col("sent_ns") > F.col("begin") + SLACK_NS) & (F.col("done_ns") < F.col("end") - SLACK_NS)
-    return acknowledged.join(F.broadcast(joined), PLACE, "inner").where(within)
+def too_few_racks(states: Sequence[Row], min_racks: int | None) -> tuple[Stretch, ...]:
+    """The stretches in which the in-sync replicas spanned fewer racks than required (or than `min_racks`)."""
+    return _stretches(states, [row["isr_racks"] < (min_racks or row["min_racks"]) for row in states])
 
 
-def under_racks(history: History, min_racks: int | None = None) -> DataFrame:
-    """Acknowledged while the in-sync replicas spanned fewer racks than required (or than `min_racks`)."""
-    bad = stretches(history, min_racks).where(F.col("isr_racks") < F.col("need_racks"))
-    found = _acknowledged_within(history, bad)
-    return anomaly(found, "ack-under-racks", "the in-sync replicas were ", F.col("isr"))
+def too_few_replicas(states: Sequence[Row]) -> tuple[Stretch, ...]:
+    """The stretches with fewer in-sync replicas than required."""
+    return _stretches(states, [row["isr_size"] < need_replicas(row) for row in states])
 
 
-def under_replicas(history: History) -> DataFrame:
-    """Acknowledged while there were fewer in-sync replicas than required."""
-    bad = stretches(history).where(F.col("isr_size") < F.col("need_replicas"))
-    found = _acknowledged_within(history, bad)
-    return anomaly(found, "ack-under-replicas", "the in-sync replicas were ", F.col("isr"))
+def need_replicas(row: Row) -> int:
+    """Number of in-sync replicas that a state requires."""
+    return int(min(row["min_replicas"], row["replicas"]))
 
 
-def epochs(history: History) -> DataFrame:
+def _stretches(states: Sequence[Row], short: Sequence[bool]) -> tuple[Stretch, ...]:
+    """Neighbouring short states are one stretch: an operation across their border counts."""
+    found = []
+    for is_short, run in groupby(range(len(states)), key=lambda at: short[at]):
+        at = list(run)
+        if is_short:
+            found.append(_stretch(states, at))
+    return tuple(found)
+
+
+def _stretch(states: Sequence[Row], at: Sequence[int]) -> Stretch:
+    begin = states[at[0]]["t_ns"]
+    # Only a leader adds to its in-sync replicas, and it has to name the state before: so it knew that one by then.
+    grown = [states[i]["t_ns"] for i in at[1:] if _added_by_leader(states[i - 1], states[i])]
+    began = [
+        states[i]["leader_epoch"] for i in at if i == 0 or states[i]["leader_epoch"] > states[i - 1]["leader_epoch"]
+    ]
+    last = states[at[-1]]
+    return Stretch(begin, last["until_ns"], min([begin + SLACK_NS, *grown]), min(began, default=NEVER), last["isr"])
+
+
+def _added_by_leader(before: Row, after: Row) -> bool:
+    old, new = set(before["isr"].split(",")), set(after["isr"].split(","))
+    return bool(before["leader_epoch"] == after["leader_epoch"] and new > old)
+
+
+def epochs(states: dict[Place, list[Row]]) -> Findings:
     """A leader epoch in the metadata log that is smaller than one before it."""
-    before = Window.partitionBy(*PLACE).orderBy("metadata_offset").rowsBetween(Window.unboundedPreceding, -1)
-    log = history.partitions.withColumn("highest", F.max("leader_epoch").over(before))
-    back = log.where(F.col("leader_epoch") < F.col("highest"))
-    detail = ("epoch ", F.col("leader_epoch"), " behind ", F.col("highest"), " at offset ", F.col("metadata_offset"))
-    return anomaly(back, "epoch-went-back", *detail, " of the metadata log", producer=None)
+    found = Findings()
+    for (topic, partition), rows in states.items():
+        highest = -1
+        for row in rows:
+            epoch, at = row["leader_epoch"], row["metadata_offset"]
+            if epoch < highest:
+                text = f"epoch {epoch} behind {highest} at offset {at} of the metadata log"
+                _add_placeless(found, "epoch-went-back", topic, partition, text)
+            highest = max(highest, epoch)
+    return found
 
 
-def unknown_epochs(history: History) -> DataFrame:
-    """Records of an epoch in which nobody led, as far as the metadata log goes."""
-    known = history.partitions.select(*PLACE, "leader_epoch").distinct()
-    places = known.select(*PLACE).distinct()
-    log = history.spots.join(F.broadcast(places), PLACE, "left_semi")
-    stray = log.join(F.broadcast(known), [*PLACE, "leader_epoch"], "left_anti")
-    stray = stray.select(*PLACE, "offset", "leader_epoch", "producer", "seq").distinct()
-    return anomaly(stray, "unknown-epoch", "epoch ", F.col("leader_epoch"))
+def _add_placeless(found: Findings, kind: str, topic: str, partition: int, text: str) -> None:
+    found.add(kind, topic, partition, np.array([-1]), lambda _: text)

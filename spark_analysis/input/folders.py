@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from spark_analysis.errors import AnalysisError
+from spark_analysis.errors import ENVIRONMENT, AnalysisError
 from spark_analysis.input import schemas
 from spark_analysis.input.older_versions import upgraded
 
@@ -90,6 +90,7 @@ def check_table(path: Path, name: str) -> int:
             f"{path} is not a complete run folder",
             observed=f"no folder {name}",
             do="give a folder made by a run, not one of its parts",
+            code=ENVIRONMENT,
         )
     rows = 0
     for file in parts(path, name):
@@ -100,6 +101,7 @@ def check_table(path: Path, name: str) -> int:
                 f"{file} is not a complete Parquet file",
                 observed=f"{file.stat().st_size} bytes; {str(e).splitlines()[0]}",
                 do="copy the run folder again, or make the run again: it may have been cut short",
+                code=ENVIRONMENT,
             ) from e
         schemas.check_table(path, name, footer.schema_arrow)
         rows += footer.metadata.num_rows

@@ -203,6 +203,14 @@ def other_value_everywhere(h: Small, rng: random.Random) -> None:
         r["due_ns"] += rng.choice((-1, 1))
 
 
+@brings("corrupt-value")
+def other_checksum_everywhere(h: Small, rng: random.Random) -> None:
+    """The same on all replicas, which agree on it."""
+    bit = 1 << rng.randrange(32)
+    for r in _at(h, _acknowledged(h, rng)["offset"]):
+        r["value_crc"] ^= bit
+
+
 @brings("corrupt-value", "inconsistent-offsets")
 def in_another_partition(h: Small, rng: random.Random) -> None:
     for r in _at(h, _acknowledged(h, rng)["offset"]):
@@ -247,6 +255,46 @@ def _shrunk(h: Small, rng: random.Random, **changes: int | str) -> None:
 @brings("ack-under-racks")
 def acknowledged_in_one_rack(h: Small, rng: random.Random) -> None:
     _shrunk(h, rng, isr="1,2", isr_racks=1)
+
+
+def _stretch(h: Small, rng: random.Random, **changes: int | str) -> tuple[Row, int]:
+    """Puts two and a half seconds with other in-sync replicas around some acknowledged record; and their begin."""
+    acked = _acknowledged(h, rng)
+    begin = acked["sent_ns"] - _SECOND
+    last = max(
+        (r for r in h.partitions if r["t_ns"] <= begin), key=lambda r: r["metadata_offset"], default=h.partitions[0]
+    )
+    h.partitions = [r for r in h.partitions if r["metadata_offset"] <= last["metadata_offset"]]
+    short = last | {"metadata_offset": last["metadata_offset"] + 1, "t_ns": begin, **changes}
+    good = {"isr": "1,2,3", "isr_size": 3, "isr_racks": 3, "t_ns": begin + 5 * _SECOND // 2}
+    h.partitions += [short, short | good | {"metadata_offset": last["metadata_offset"] + 2}]
+    return acked, begin
+
+
+@brings("ack-under-racks")
+def acknowledged_in_one_rack_after_a_refusal(h: Small, rng: random.Random) -> None:
+    acked, begin = _stretch(h, rng, isr="1,2", isr_racks=1)
+    refused = {"seq": 1_000_000, "offset": -1, "sent_ns": begin + 1, "done_ns": begin + 2, "result": "NOT_ENOUGH_RACKS"}
+    producer = next(a["producer"] for a in h.acks if a["producer"].endswith("no-retry"))
+    h.acks.append(acked | refused | {"producer": producer})
+
+
+@brings("ack-under-racks")
+def acknowledged_in_one_rack_by_a_new_leader(h: Small, rng: random.Random) -> None:
+    epoch = 1 + max(r["leader_epoch"] for r in h.replicas)
+    acked, _ = _stretch(h, rng, isr="1,2", isr_racks=1, leader_epoch=epoch)
+    for r in h.replicas:
+        if r["offset"] >= acked["offset"]:
+            r["leader_epoch"] = epoch
+
+
+@brings("ack-under-racks")
+def acknowledged_in_one_rack_by_a_leader_that_knew(h: Small, rng: random.Random) -> None:
+    """It had added a replica of the same rack."""
+    _, begin = _stretch(h, rng, isr="1", isr_racks=1)
+    first, last = h.partitions[-2:]
+    grown = {"isr": "1,2", "isr_size": 2, "t_ns": begin + _SECOND // 2, "metadata_offset": first["metadata_offset"] + 1}
+    h.partitions[-1:] = [first | grown, last | {"metadata_offset": last["metadata_offset"] + 1}]
 
 
 @brings("ack-under-replicas")

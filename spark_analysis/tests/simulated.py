@@ -5,15 +5,16 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from spark_analysis.tests.copies import Row, Small
+from spark_analysis.tests.copies import Row, Small, crc
 from spark_analysis.tests.generated import MS, START
 
+SIZE = 60  # bytes of a value
 _NODES = {1: "a1", 2: "b1", 3: "c1"}
 _NOTES = (
-    {"producer": "patient", "acks": "all", "idempotence": True, "retries": 2147483647},
-    {"producer": "no-retry", "acks": "all", "idempotence": False, "retries": 0},
-    {"producer": "quorum", "acks": "min.insync.replicas", "idempotence": True, "retries": 2147483647},
-    {"producer": "leader-only", "acks": "1", "idempotence": False, "retries": 2147483647},
+    {"producer": "patient", "acks": "all", "idempotence": True, "retries": 2147483647, "size": SIZE},
+    {"producer": "no-retry", "acks": "all", "idempotence": False, "retries": 0, "size": SIZE},
+    {"producer": "quorum", "acks": "min.insync.replicas", "idempotence": True, "retries": 2147483647, "size": SIZE},
+    {"producer": "leader-only", "acks": "1", "idempotence": False, "retries": 2147483647, "size": SIZE},
 )
 
 
@@ -111,8 +112,7 @@ class _World:
 
     def append(self, ack: Row) -> None:
         at = {"offset": len(self.log), "leader_epoch": self.epoch, "control": 0, "topic": "", "partition": 0}
-        crc = self.rng.randrange(1 << 32)
-        at |= {"timestamp_ms": self.now // MS, "value_crc": crc, "batch_crc": crc}
+        at |= {"timestamp_ms": self.now // MS, "value_crc": crc(ack, SIZE), "batch_crc": self.rng.randrange(1 << 32)}
         self.log.append(at | {name: ack[name] for name in ("producer", "seq", "due_ns")})
         ack["offset"] = at["offset"]
         if ack["producer"] != "quorum" or len(self.isr) < 3:

@@ -8,14 +8,14 @@ import shutil
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
-from spark_analysis.checker import timeline
 from spark_analysis.checker.anomalies import NAMES
-from spark_analysis.checker.check import CheckResult, unread
+from spark_analysis.checker.check import CheckResult, check
 from spark_analysis.checker.cli import write_check
-from spark_analysis.checker.history import producers, read_history
+from spark_analysis.checker.facts import Settings, producers
+from spark_analysis.checker.history import read_history
 from spark_analysis.checker.page import page, text
+from spark_analysis.checker.runner import InProcess
 from spark_analysis.cli import main
 from spark_analysis.tests.copies import REAL, TABLES, evaluated, folder, real
 from spark_analysis.tests.corruptions import CORRUPTIONS
@@ -28,7 +28,7 @@ CLEAN = 50
 _FATES = {"lost-write", "lost-without-election", "lost-by-minimal-isr"}
 
 
-def test_every_corruption_is_found_and_named(spark: SparkSession, tmp_path: Path) -> None:
+def test_every_corruption_is_found_and_named(tmp_path: Path) -> None:
     clean = real()
     parts = []
     for name, (_, corrupt) in CORRUPTIONS.items():
@@ -36,7 +36,7 @@ def test_every_corruption_is_found_and_named(spark: SparkSession, tmp_path: Path
             part = clean.named(f"{name}-{seed}")
             corrupt(part, random.Random(seed))
             parts.append(part)
-    found, _ = evaluated(spark, folder(tmp_path / "run", [clean.named("clean"), *parts]))
+    found, _ = evaluated(folder(tmp_path / "run", [clean.named("clean"), *parts]))
     assert "clean" not in found
     missed = {
         f"{name}-{seed}": f"wanted {sorted(kinds)}, found {sorted(found.get(f'{name}-{seed}', {}))}"
@@ -50,10 +50,8 @@ def test_every_corruption_is_found_and_named(spark: SparkSession, tmp_path: Path
     assert shown | {"lost-to-election"} == set(NAMES), "a kind that nothing shows"
 
 
-def test_a_loss_with_acks_min_insync_replicas_is_allowed_only_where_an_election_explains_it(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    found, allowed = evaluated(spark, folder(tmp_path / "run", stories().values()))
+def test_a_loss_with_acks_min_insync_replicas_is_allowed_only_where_an_election_explains_it(tmp_path: Path) -> None:
+    found, allowed = evaluated(folder(tmp_path / "run", stories().values()))
     for name in ALLOWED:
         assert found.get(name, {}) == {}, name
         assert allowed.get(name) == {"lost-to-election": 1}, name
@@ -66,7 +64,7 @@ def test_a_loss_with_acks_min_insync_replicas_is_allowed_only_where_an_election_
 def test_what_elections_lost_is_printed_and_no_anomaly() -> None:
     totals = {"acknowledged": 9, "refused": 0, "unknown": 0, "sent": 9, "acknowledged_by_quorum": 5}
     totals |= {"longest_silence_ms": 0, "replica_records": 0, "replica_logs": 0, "polled": 0, "watermarks": 0}
-    result = CheckResult("run", 1, {}, {"lost-to-election": 2, "duplicate": 3}, totals, [], [])
+    result = CheckResult("run", 1, {}, {"lost-to-election": 2, "duplicate": 3}, totals, [], {}, [], [])
     sentence = "2 of 5 records acknowledged with acks=min.insync.replicas were lost to elections, which level 1 allows"
     assert result.state == "ok"
     assert text(result).splitlines()[2:] == [
@@ -74,20 +72,20 @@ def test_what_elections_lost_is_printed_and_no_anomaly() -> None:
         f"  {sentence}",
     ]
     assert sentence in page([result])
-    other = CheckResult("run", 1, {}, {}, totals | {"acknowledged_by_quorum": 0}, [], [])
+    other = CheckResult("run", 1, {}, {}, totals | {"acknowledged_by_quorum": 0}, [], {}, [], [])
     assert "elections" not in text(other) and "were lost to" not in page([other])
 
 
 def test_a_producer_whose_acks_are_not_recorded_counts_as_acks_all() -> None:
     notes = [event(0, "note", "producer", producer="old"), event(0, "note", "producer", producer="new", acks="-2")]
-    assert producers(notes) == [("old", True, True, False, False), ("new", True, True, False, True)]
+    assert producers(notes) == {"old": Settings(), "new": Settings(quorum=True)}
 
 
-def test_clean_histories_raise_no_alarm(spark: SparkSession, tmp_path: Path) -> None:
+def test_clean_histories_raise_no_alarm(tmp_path: Path) -> None:
     parts = [simulated(seed).named(f"seed-{seed}") for seed in range(CLEAN)]
     results = {ack["result"] for part in parts for ack in part.acks}
     assert results == {"OK", "TIMEOUT", "NOT_ENOUGH_RACKS", ""}, "the made-up histories are too tame"
-    found, allowed = evaluated(spark, folder(tmp_path / "run", parts))
+    found, allowed = evaluated(folder(tmp_path / "run", parts))
     assert found == {}
     kinds = {kind for topic in allowed.values() for kind in topic}
     assert {"lost-write", "duplicate"} <= kinds, "what acks=1 may lose and repeat was not even observed"
@@ -102,10 +100,8 @@ def run(tmp_path: Path) -> Path:
     return Path(shutil.copytree(REAL, tmp_path / "run"))
 
 
-def test_a_real_cycle_is_evaluated_ok(
-    spark: SparkSession, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert write_check([run], tmp_path / "out", master="local[2]") == 0
+def test_a_real_cycle_is_evaluated_ok(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert write_check([run], tmp_path / "out") == 0
     verdict = json.loads(capsys.readouterr().out)
     assert verdict["verdict"] == "ok" and verdict["counts"] == {} and verdict["unread"] == []
     assert (
@@ -115,21 +111,18 @@ def test_a_real_cycle_is_evaluated_ok(
     )
     assert verdict["totals"]["polled"] > 1300 and verdict["totals"]["watermarks"] > 100
     assert verdict["totals"]["replica_logs"] == 9 and verdict["totals"]["longest_silence_ms"] > 1000
+    assert verdict["untried"] == [] and verdict["exposure"]["corrupt-value"] == 1331, "values are as the client writes"
+    assert verdict["exposure"]["ack-under-racks"] == 3 and verdict["exposure"]["aborted-write"] == 22
     written = json.loads((tmp_path / "out" / "check.json").read_text(encoding="utf-8"))
     assert written["runs"][0]["anomalies"] == []
     assert "ok" in (tmp_path / "out" / "check.html").read_text(encoding="utf-8")
 
 
-def test_a_lost_record_is_reported_with_its_full_history(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_lost_record_is_reported_with_its_full_history(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     part = real().named("orders")
     CORRUPTIONS["tail_cut"][1](part, random.Random(3))
     lost = max(a["offset"] for a in part.acks)
-    assert (
-        main(["check", str(folder(tmp_path / "run", [part])), "--out", str(tmp_path / "out"), "--master", "local[2]"])
-        == 1
-    )
+    assert main(["check", str(folder(tmp_path / "run", [part])), "--out", str(tmp_path / "out")]) == 1
     printed = capsys.readouterr().err
     assert "lost-write" in printed and "at the end on no replica" in printed
     written = json.loads((tmp_path / "out" / "check.json").read_text(encoding="utf-8"))["runs"][0]
@@ -142,25 +135,68 @@ def test_a_lost_record_is_reported_with_its_full_history(
     assert "lost-write" in (tmp_path / "out" / "check.html").read_text(encoding="utf-8")
 
 
-def test_data_that_was_not_read_makes_the_verdict_unknown(spark: SparkSession, run: Path, tmp_path: Path) -> None:
+def test_data_that_was_not_read_makes_the_verdict_unknown(run: Path, tmp_path: Path) -> None:
     events = (run / "events.jsonl").read_text(encoding="utf-8").splitlines()
     kept = [e for e in events if json.loads(e)["name"] != "replica" or json.loads(e)["data"]["node"] != "b1"]
     (run / "events.jsonl").write_text("\n".join(kept) + "\n", encoding="utf-8")
-    assert main(["check", str(run), "--out", str(tmp_path / "out"), "--master", "local[2]"]) == 3
+    assert main(["check", str(run), "--out", str(tmp_path / "out")]) == 3
     (verdict,) = json.loads((tmp_path / "out" / "check.json").read_text(encoding="utf-8"))["runs"]
     assert verdict["verdict"] == "unknown"
     assert verdict["unread"] == [f"cycle-2-{p}: 2 of 3 replicas read" for p in range(3)]
     (run / "events.jsonl").write_text("", encoding="utf-8")
-    assert unread(read_history(spark, run)) == [
+    history = read_history(run)
+    assert history.unread(frozenset(("cycle-2", p) for p in range(3))) == [
         "the metadata log: acknowledgements were not compared with the in-sync replicas",
         *(f"cycle-2-{p}: 0 of 3 replicas read" for p in range(3)),
     ]
 
 
-def test_min_racks_replaces_the_span_that_topics_require(spark: SparkSession, run: Path) -> None:
-    history = read_history(spark, run)
-    assert timeline.under_racks(history).isEmpty()
-    assert timeline.under_racks(history, min_racks=3).select("topic").distinct().collect() == [("cycle-2",)]
+@pytest.mark.parametrize("files", ["cycle-2-2-*", "*"])
+def test_missing_logs_make_the_verdict_unknown_and_are_no_anomaly(run: Path, tmp_path: Path, files: str) -> None:
+    missing = list((run / "replicas").glob(f"{files}.parquet"))
+    assert missing
+    for file in missing:
+        file.unlink()
+    assert main(["check", str(run), "--out", str(tmp_path / "out")]) == 3
+    (verdict,) = json.loads((tmp_path / "out" / "check.json").read_text(encoding="utf-8"))["runs"]
+    assert verdict["counts"] == {} and verdict["verdict"] == "unknown"
+    assert "cycle-2-2: 0 of 3 replicas read" in verdict["unread"]
+
+
+def test_a_promise_that_nothing_tried_makes_the_verdict_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    part = real().named("orders")
+    for row in part.partitions:
+        row["isr_racks"] = 3
+    assert main(["check", str(folder(tmp_path / "run", [part])), "--out", str(tmp_path / "out")]) == 3
+    assert "  never tried: ack-under-racks\n" in capsys.readouterr().err
+    assert "Never tried, so not known: ack-under-racks" in (tmp_path / "out" / "check.html").read_text(encoding="utf-8")
+    for row in part.partitions:
+        row["min_racks"] = 1
+    assert main(["check", str(folder(tmp_path / "other", [part])), "--out", str(tmp_path / "out")]) == 0, "not promised"
+
+
+def test_a_table_that_is_missing_or_cut_short_has_exit_code_4(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = next((run / "acks").glob("*.parquet"))
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) // 2])
+    assert main(["check", str(run), "--out", str(tmp_path / "out")]) == 4
+    assert f"{file} is not a complete Parquet file" in capsys.readouterr().err
+    file.write_bytes(content)
+    shutil.rmtree(run / "polls")
+    assert main(["check", str(run), "--out", str(tmp_path / "out")]) == 4
+    assert "observed: no folder polls" in capsys.readouterr().err
+
+
+def test_min_racks_replaces_the_span_that_topics_require(run: Path) -> None:
+    history = read_history(run)
+    assert check(history, InProcess()).counts == {}
+    found = check(history, InProcess(), min_racks=3)
+    assert found.counts.keys() == {"ack-under-racks"}
+    assert {row["topic"] for row in found.anomalies} == {"cycle-2"}
 
 
 def test_the_real_cycle_is_complete() -> None:

@@ -1,0 +1,99 @@
+"""Facts of a run that every part of a check knows: settings of producers, replicas read, states of partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from spark_analysis.checker.columns import Array
+
+Place = tuple[str, int]  # topic, partition
+BUCKET_BITS = 20
+REFUSED = (
+    # Errors that mean that the record was not appended. After any other error it may be in the log.
+    "NOT_ENOUGH_REPLICAS",
+    "NOT_ENOUGH_RACKS",
+    "INCONSISTENT_REPLICA_CONFIGURATION",
+    "RECORD_TOO_LARGE",
+    "INVALID_REQUIRED_ACKS",
+)
+SHORTAGE = {
+    "ack-under-racks": ("NOT_ENOUGH_RACKS", "NOT_ENOUGH_RACKS_AFTER_APPEND"),
+    "ack-under-replicas": ("NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"),
+}
+_QUORUM = ("min.insync.replicas", "-2")
+_WAITING = ("all", "-1", *_QUORUM)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a producer; of one without a note the strictest are assumed.
+
+    `waits`: its acks wait for other replicas; `once`: a record may be in the log once only (idempotence, or a single
+    attempt); `final`: it does not retry; `quorum`: its acks are min.insync.replicas; `size`: bytes of a value, 0 if
+    not known.
+    """
+
+    waits: bool = True
+    once: bool = True
+    final: bool = False
+    quorum: bool = False
+    size: int = 0
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A time in which a partition had too few racks, or replicas, in sync, by the metadata log.
+
+    `sure_ns`: from then on its leader knew, whoever it was. `epoch`: the first leader epoch that began in it: such a
+    leader knew from its start. `isr`: the in-sync replicas at the end.
+    """
+
+    begin_ns: int
+    end_ns: int
+    sure_ns: int
+    epoch: int
+    isr: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """`expected`: the nodes whose logs were read, by place; `complete`: places of which every log was read.
+
+    `epochs`: leader epochs that the metadata log has; `short`: stretches by rule and place.
+    """
+
+    producers: dict[str, Settings] = field(default_factory=dict)
+    expected: dict[Place, tuple[str, ...]] = field(default_factory=dict)
+    complete: frozenset[Place] = frozenset()
+    epochs: dict[Place, tuple[int, ...]] = field(default_factory=dict)
+    short: dict[str, dict[Place, tuple[Stretch, ...]]] = field(default_factory=dict)
+    bits: int = BUCKET_BITS
+
+    def is_complete(self, place: Place) -> bool:
+        """True if every log of the partition was read; of an unknown partition, if that holds for all."""
+        return place in self.complete or (place[1] < 0 and len(self.complete) == len(self.expected))
+
+    def settings_of(self, producer: str) -> Settings:
+        """The settings of one producer."""
+        return self.producers.get(producer, Settings())
+
+    def settings(self, names: Sequence[str]) -> dict[str, Array]:
+        """Each setting as an array over these producers."""
+        known = [self.settings_of(name) for name in names]
+        return {name: np.array([getattr(one, name) for one in known]) for name in ("waits", "once", "final", "quorum")}
+
+
+def producers(events: Sequence[dict[str, Any]]) -> dict[str, Settings]:
+    """The settings that the producers' notes say."""
+    notes = [e["data"] for e in events if (e["kind"], e["name"]) == ("note", "producer")]
+    return {data["producer"]: _settings(data) for data in notes}
+
+
+def _settings(data: dict[str, Any]) -> Settings:
+    acks, final = str(data.get("acks", "all")), data.get("retries") == 0
+    once = final or bool(data.get("idempotence", True))
+    return Settings(acks in _WAITING, once, final, acks in _QUORUM, int(data.get("size", 0)))
