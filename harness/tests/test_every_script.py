@@ -32,6 +32,7 @@ pytestmark = pytest.mark.cluster
 HELP = {
     "kafka-features": 0,
     "kafka-metadata-quorum": 0,
+    "kafka-racks": 0,
     "kafka-run-class": 0,  # goes to java
     "kafka-stock-check": 0,
     "kafka-storage": 0,

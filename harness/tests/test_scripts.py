@@ -177,6 +177,24 @@ def test_the_build_is_named() -> None:
     assert (wrong.returncode, wrong.stderr) == (Exit.USAGE, "usage: rackspan-kafka.sh --version\n")
 
 
+def test_questions_about_racks_are_answered_or_refused(cluster: KafkaCluster, tmp_path: Path) -> None:
+    at = ("--bootstrap-server", cluster.bootstrap)
+    status = script("kafka-racks", "status", *at)
+    assert status.stdout.startswith("rackspan.version ") and "in racks a, b\n" in status.stdout, status
+    for arguments, text in (
+        (("ok-to-stop", "9"), "Broker 9 is not registered. Brokers: [1, 2].\n"),
+        (("what-if",), "Give either --lose or --all-racks.\n"),
+        (("what-if", "--lose", "c"), "'c' is neither a rack nor a registered broker. Racks: a, b; brokers: [1, 2].\n"),
+        (("status", "--topic", "none"), "Topic 'none' is not there. Name one that is, or leave --topic out.\n"),
+    ):
+        wrong = script("kafka-racks", *arguments, *at)
+        assert (wrong.returncode, wrong.stderr) == (Exit.USAGE, f"kafka-racks.sh: {text}"), wrong
+    client = tmp_path / "client.properties"
+    client.write_text("default.api.timeout.ms=2000\nrequest.timeout.ms=1000\n")
+    silent = script("kafka-racks", "status", "--bootstrap-server", "127.0.0.1:1", "--command-config", str(client))
+    assert silent.returncode == 3 and "The answer could not be known; correct that" in silent.stderr, silent
+
+
 def test_wrong_options_print_the_usage() -> None:
     for arguments in ((), ("--bootstrap-server",), ("--delete",)):
         wrong = script("kafka-stock-check", *arguments)

@@ -35,6 +35,11 @@ OVERTAKEN = Allowed(
     "a batch that overtakes one to be sent again is refused, and logged so; the producer sends both again, in order",
 )
 
+NEW_REPLICA = Allowed(
+    r"Expected partition \S+-\d+ with topic id \S+ to exist, but it was missing\. Creating\.\.\.",
+    "Kafka logs each replica that a reassignment adds as an error",
+)
+
 CHANGE_REFUSED = Allowed(
     r"ConfigAdminManager\[nodeId=\d+\]: (validation of configProps|Error preprocessing incrementalAlterConfigs)",
     "Kafka logs a refused change of the cluster default as an error; the test makes such changes",

@@ -9,15 +9,10 @@ from harness.admin.reassignment import places, reassign, submit, wait_reassigned
 from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.ducktape_support.load_service import LoadService
 from harness.faults.rack import rack_down
-from harness.recording.log_errors import Allowed
 from system_tests.lib import expect
 from system_tests.lib.base import PATIENT, RackTest
 
 INCONSISTENT = "INCONSISTENT_REPLICA_CONFIGURATION"
-NEW_REPLICA = Allowed(
-    r"Expected partition (?:moves|ends|cancelled)-0 with topic id \S+ to exist, but it was missing\. Creating\.\.\.",
-    "Kafka logs each replica that a reassignment adds as an error",
-)
 TARGETS = {"ends": [1, 2, 4], "cancelled": [3, 4]}
 REFUSED_CANCEL = (
     "Unable to cancel the reassignment of cancelled-0: of the in-sync replicas [1, 2, 3] only [1, 2] would be left, "
@@ -52,7 +47,7 @@ class MovedRacks(RackTest):
 
     def test_replicas_are_moved_into_fewer_racks_and_back(self) -> None:
         """A move to other racks is not noticed; in one rack nothing is acknowledged, until replicas are moved back."""
-        with self.racks(self.spec("a:2,b:1,c:1", settings=PATIENT), [expect.OVERTAKEN, NEW_REPLICA]) as kafka:
+        with self.racks(self.spec("a:2,b:1,c:1", settings=PATIENT), [expect.OVERTAKEN, expect.NEW_REPLICA]) as kafka:
             topics = self.topics(kafka)
             topics.create("moves", [[1, 3]], min_insync_replicas=2, min_insync_racks=2)
             live = self.started(kafka, "live", "moves", delivery_timeout_ms=240000)
@@ -79,7 +74,7 @@ class MovedRacks(RackTest):
 
     def test_a_move_in_an_outage_keeps_what_was_acknowledged_in_two_racks(self) -> None:
         """It ends when the rack is back, and is not cancelled where it adds the only replica of a second rack."""
-        with self.racks(self.spec("a:2,b:1,c:1", settings=PATIENT), [expect.OVERTAKEN, NEW_REPLICA]) as kafka:
+        with self.racks(self.spec("a:2,b:1,c:1", settings=PATIENT), [expect.OVERTAKEN, expect.NEW_REPLICA]) as kafka:
             topics = self.topics(kafka)
             topics.create("ends", [[1, 3, 4]], min_insync_racks=2)
             topics.create("cancelled", [[1, 2, 4]], min_insync_racks=2)

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rackspan.tools.racks;
+
+import io.rackspan.tools.racks.ClusterView.Voter;
+
+/** The controllers' quorum after a loss. Without it no in-sync set changes and no leader is elected. */
+final class Quorum {
+
+    private Quorum() {
+    }
+
+    /** NO where a majority is lost; UNKNOWN where that depends on racks of voters that are not known. */
+    static Verdict after(ClusterView view, Loss loss) {
+        int sure = 0;
+        int possible = 0;
+        for (Voter voter : view.voters()) {
+            if (!voter.alive() || loss.has(voter.id()) || voter.rack() != null && loss.racks().contains(voter.rack()))
+                continue;
+            possible++;
+            if (voter.rack() != null || loss.racks().isEmpty())
+                sure++;
+        }
+        int majority = view.voters().size() / 2 + 1;
+        return sure >= majority ? Verdict.YES : possible < majority ? Verdict.NO : Verdict.UNKNOWN;
+    }
+
+    /** The voters whose rack is not known, in words for a message; empty if there are none. */
+    static String unknownRacks(ClusterView view) {
+        return String.join(", ", view.voters().stream().filter(voter -> voter.rack() == null).map(voter -> String.valueOf(voter.id())).toList());
+    }
+}

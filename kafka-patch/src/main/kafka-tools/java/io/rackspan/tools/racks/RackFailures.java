@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rackspan.tools.racks;
+
+import io.rackspan.tools.racks.ClusterView.Partition;
+import io.rackspan.tools.racks.ClusterView.Topic;
+import io.rackspan.tools.racks.ClusterView.Voter;
+
+import java.util.Collection;
+import java.util.Objects;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.function.Predicate;
+
+/**
+ * The number of racks that may be lost at once from now on, whichever they are.
+ *
+ * @param availability so that writes with acks=all and reads continue; -1 if they do not now
+ * @param data         so that no record is lost that was acknowledged with acks=all, with power cuts that take what no disk had
+ */
+record RackFailures(int availability, int data) {
+
+    /** What one partition can bear while a quorum of controllers is left. */
+    static RackFailures of(ClusterView view, Topic topic, Partition partition) {
+        SortedSet<String> racks = view.racksOf(partition.replicas());
+        int most = view.racks().size();
+        return new RackFailures(
+            borne(racks, most, lost -> available(Predictor.predict(view, topic, partition, Loss.ofRacks(view, lost, false), Verdict.YES))),
+            borne(racks, most, lost -> Predictor.predict(view, topic, partition, Loss.ofRacks(view, lost, true), Verdict.YES).safe() == Verdict.YES));
+    }
+
+    private static boolean available(Prediction prediction) {
+        return prediction.writable() == Verdict.YES && prediction.readable() == Verdict.YES;
+    }
+
+    /** What the controllers' quorum can bear, by the racks of voters that are known. */
+    static int ofQuorum(ClusterView view) {
+        SortedSet<String> racks = new TreeSet<>(view.racks());
+        view.voters().stream().map(Voter::rack).filter(Objects::nonNull).forEach(racks::add);
+        return borne(racks, racks.size(), lost -> Quorum.after(view, Loss.ofRacks(view, lost, false)) == Verdict.YES);
+    }
+
+    /** The highest number of these racks of which every choice passes, all numbers below it included; `most` if all do. */
+    private static int borne(Collection<String> racks, int most, Predicate<Collection<String>> passes) {
+        for (int lost = 0; lost <= racks.size(); lost++)
+            if (!Loss.subsets(racks, lost).stream().allMatch(passes::test))
+                return lost - 1;
+        return most;
+    }
+
+    RackFailures and(RackFailures other) {
+        return new RackFailures(Math.min(availability, other.availability), Math.min(data, other.data));
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rackspan.tools.racks;
+
+import io.rackspan.tools.racks.ClusterView.Partition;
+import io.rackspan.tools.racks.ClusterView.Settings;
+import io.rackspan.tools.racks.ClusterView.Topic;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+
+/** status: which topics refuse and why, which are one rack from it, and how many racks may be lost. */
+final class StatusVerb {
+
+    private record Row(Partition partition, Prediction now, RackFailures failures) {
+
+        boolean isAtEdge() {
+            return failures.availability() == 0;
+        }
+    }
+
+    private record Rows(Topic topic, List<Row> rows) {
+
+        RackFailures failures() {
+            return rows.stream().map(Row::failures).reduce(RackFailures::and).orElseThrow();
+        }
+
+        List<Prediction> now() {
+            return rows.stream().map(Row::now).toList();
+        }
+
+        long count(Predicate<Row> which) {
+            return rows.stream().filter(which).count();
+        }
+    }
+
+    private StatusVerb() {
+    }
+
+    static int run(ClusterView view, Collection<Topic> topics, Output output) {
+        List<Rows> found = topics.stream().map(topic -> rows(view, topic)).toList();
+        Verdict answer = found.stream().flatMap(rows -> rows.now().stream()).map(Prediction::fine).reduce(Quorum.after(view, Loss.NONE), Verdict::and);
+        int quorum = RackFailures.ofQuorum(view);
+        RackFailures all = found.stream().map(Rows::failures).reduce(new RackFailures(quorum, view.racks().size()), RackFailures::and);
+        if (output.isJson())
+            output.json(document(view, found, answer, all, quorum));
+        else
+            print(view, found, all, quorum, output);
+        return answer.exitCode();
+    }
+
+    private static Rows rows(ClusterView view, Topic topic) {
+        return new Rows(topic, topic.partitions().stream()
+            .map(partition -> new Row(partition, Predictor.now(view, topic, partition), RackFailures.of(view, topic, partition))).toList());
+    }
+
+    private static Map<String, Object> document(ClusterView view, List<Rows> topics, Verdict answer, RackFailures all, int quorum) {
+        Map<String, Object> document = Output.document("status", answer);
+        Map<String, Object> cluster = Summary.ofCluster(view);
+        cluster.put("maxRackFailures", Summary.ofFailures(all.availability(), all.data()));
+        cluster.put("maxRackFailuresOfControllers", quorum);
+        document.put("cluster", cluster);
+        List<Object> described = new ArrayList<>();
+        List<Object> partitions = new ArrayList<>();
+        for (Rows own : topics) {
+            Settings settings = view.settings(own.topic);
+            Map<String, Object> found = Summary.ofTopic(own.topic, own.now());
+            found.put("minInsyncReplicas", settings.minReplicas());
+            found.put("minInsyncRacks", settings.minRacks());
+            found.put("oneRackFromRefusing", own.count(Row::isAtEdge));
+            found.put("maxRackFailures", Summary.ofFailures(own.failures().availability(), own.failures().data()));
+            described.add(found);
+            own.rows.forEach(row -> partitions.add(partition(view, row)));
+        }
+        document.put("topics", described);
+        document.put("partitions", partitions);
+        return document;
+    }
+
+    private static Map<String, Object> partition(ClusterView view, Row row) {
+        Map<String, Object> found = new LinkedHashMap<>(Summary.ofPartition(view, row.now));
+        found.put("replicas", row.partition.replicas());
+        found.put("elr", row.partition.elr());
+        found.put("maxRackFailures", Summary.ofFailures(row.failures.availability(), row.failures.data()));
+        return found;
+    }
+
+    private static void print(ClusterView view, List<Rows> topics, RackFailures all, int quorum, Output output) {
+        output.line("rackspan.version " + view.level() + ", eligible leader replicas " + (view.elr() ? "on" : "off") + ", " + view.brokers().size() +
+            " brokers in racks " + Loss.words(view.racks()));
+        output.line("racks that may be lost: " + words(all.availability()) + " without losing availability, " + all.data() + " without losing data" +
+            (Quorum.unknownRacks(view).isEmpty() ? "" : " (racks of controllers " + Quorum.unknownRacks(view) + " are not known: see --controller-racks)"));
+        output.line("the controllers' quorum bears " + quorum);
+        output.line("");
+        List<List<Object>> table = new ArrayList<>();
+        for (Rows own : topics) {
+            Settings settings = view.settings(own.topic);
+            long refusing = own.count(row -> row.now.writable() != Verdict.YES);
+            int racks = own.rows.stream().mapToInt(row -> view.span(row.partition.isr())).min().orElse(0);
+            long eligible = own.count(row -> !row.partition.elr().isEmpty());
+            table.add(List.of(own.topic.name(), own.rows.size(), settings.minReplicas(), settings.minRacks(), racks, refusing,
+                own.count(Row::isAtEdge), eligible, own.failures().availability() < 0 ? "-" : own.failures().availability(), own.failures().data(),
+                Summary.reason(own.now())));
+        }
+        output.table(List.of("TOPIC", "PARTITIONS", "MIN-REPLICAS", "MIN-RACKS", "RACKS-IN-SYNC", "REFUSING", "ONE-RACK-FROM-IT", "WITH-ELR",
+            "MAX-RACKS-AVAILABLE", "MAX-RACKS-DATA", "REASON"), table);
+    }
+
+    private static String words(int availability) {
+        return availability < 0 ? "none (something is not available now)" : String.valueOf(availability);
+    }
+}
