@@ -17,6 +17,7 @@ from kpatch import (
     jars,
     junit,
     maven,
+    models,
     paths,
     prefixes,
     series,
@@ -157,6 +158,10 @@ def _simulate(up: upstream.Upstream, args: argparse.Namespace) -> None:
         raise KpatchError("the simulation failed", f"exit code {code}", "Read the line or the shortened history above")
 
 
+def _models(_: upstream.Upstream, args: argparse.Namespace) -> None:
+    print(models.run_all(models.select(args.names, args.full), args.out, _say))
+
+
 def _benchmark(up: upstream.Upstream, args: argparse.Namespace) -> None:
     stock, patched = (paths.BUILD / "dist" / dist.name(up, kind) / "libs" for kind in ("stock", "rackspan"))
     for libs in (stock, patched):
@@ -239,6 +244,10 @@ def main(argv: list[str] | None = None) -> int:
     simulate.add_argument("--seeds", default="1000", help="FROM..TO, or their number")
     simulate.add_argument("--perils", default="", help="names with commas, in place of the default ones")
     simulate.add_argument("--rules", default="", help="rules to knock out, names with commas; each: one after another")
+    model = command("models", _models, "check the TLA+ models")
+    model.add_argument("--out", type=Path, default=paths.BUILD / "models")
+    model.add_argument("--full", action="store_true", help="the long checks, too")
+    model.add_argument("names", nargs="*", help="checks of models.toml (default: all)")
     bench = command("benchmark", _benchmark, "run JMH on the official jars and on the patched ones")
     bench.add_argument("--out", type=Path, default=paths.BUILD / "benchmark")
     bench.add_argument("--rounds", type=int, default=benchmark.ENOUGH, help="number of rounds, each with both variants")
