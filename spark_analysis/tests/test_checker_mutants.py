@@ -188,7 +188,7 @@ def test_a_broken_rule_is_noticed(
 
 
 def _without(**of_others: Any) -> Break:
-    """What other buckets say, less these."""
+    """A carry without these facts of other buckets."""
     return lambda original: lambda *given: {key: replace(c, **of_others) for key, c in original(*given).items()}
 
 
@@ -210,7 +210,7 @@ BORDERS: dict[str, tuple[str, Break, str]] = {  # function of stitch, what is in
 def test_a_broken_border_is_noticed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     function, broken, corruption = BORDERS[name]
     path = folder(tmp_path / "run", [_part(corruption)])
-    whole = evaluated(path)[0]
-    assert whole and evaluated(path, bits=0)[0] == whole
+    found = evaluated(path)[0]
+    assert found and evaluated(path, bits=0)[0] == found
     monkeypatch.setattr(stitch, function, broken(getattr(stitch, function)))
-    assert evaluated(path, bits=0)[0] != whole
+    assert evaluated(path, bits=0)[0] != found
