@@ -21,27 +21,28 @@ Settled(d) == IF d.leader # None \/ Candidates(d) = {} THEN {d} ELSE {Elect(d, r
 Change(d) == /\ c' \in {s \in Settled(d) : s.epoch <= Epochs}
              /\ current' = {}
 
-Committable(l) ==
-    LET q == led[l].request
-    IN /\ epoch[l] = c.epoch /\ c.leader = l
-       /\ On("partition epoch") => l \in current
-       /\ On("broker epoch") => ~q.stale
-       /\ q.isr \cap c.fenced = {}
-       /\ On("no E at level 1") => c.level = 2 \/ q.e = {}
+Committable(l, q) ==
+    /\ epoch[l] = c.epoch /\ c.leader = l
+    /\ On("partition epoch") => l \in current
+    /\ On("broker epoch") => ~q.stale
+    /\ q.isr \cap c.fenced = {}
+    /\ On("no E at level 1") => c.level = 2 \/ q.e = {}
 
 Commit(l) ==
-    /\ led[l].request.on /\ leader[l] = l /\ Committable(l)
-    /\ LET q == led[l].request
-       IN /\ <<q.isr, q.e, q.unclean>> # <<c.isr, c.e, c.unclean>>
+    /\ leader[l] = l
+    /\ \E q \in {led[l].request, led[l].late} :
+          /\ q.on /\ Committable(l, q)
+          /\ <<q.isr, q.e, q.unclean>> # <<c.isr, c.e, c.unclean>>
           /\ Change([c EXCEPT !.isr = q.isr, !.elr = Eligible(c, q.isr, {}), !.e = q.e, !.unclean = q.unclean])
     /\ UNCHANGED <<log, epoch, leader, led, up, acked, left>>
 
 Refuse(l) ==
-    /\ Leading(l) /\ led[l].request.on /\ l \in current /\ ~Committable(l)
+    /\ Leading(l) /\ led[l].request.on /\ l \in current /\ ~Committable(l, led[l].request)
     /\ led' = [led EXCEPT ![l].request = NoRequest]
     /\ UNCHANGED <<c, log, epoch, leader, current, up, acked, left>>
 
-\* Metadata reaches a broker, or the answer to a proposal does, in which the level is not.
+\* Metadata reaches a broker, or the answer to a proposal does, in which the level is not. A request that is on its way
+\* then has an old partition epoch, and may still arrive.
 Learn(r) == \E level \in {led[r].level, c.level} :
     /\ r \in up
     /\ \/ epoch[r] # c.epoch \/ leader[r] # (IF r \in c.replicas THEN c.leader ELSE None)
@@ -54,7 +55,8 @@ Learn(r) == \E level \in {led[r].level, c.level} :
     /\ led' = [led EXCEPT ![r] =
           IF c.leader # r THEN NotLeading
           ELSE IF leader[r] = r /\ (epoch[r] = c.epoch \/ ~On("positions are of the epoch"))
-          THEN [@ EXCEPT !.isr = c.isr, !.e = c.e, !.unclean = c.unclean, !.level = level, !.request = NoRequest]
+          THEN [@ EXCEPT !.isr = c.isr, !.e = c.e, !.unclean = c.unclean, !.level = level, !.request = NoRequest,
+                         !.late = IF On("partition epoch") THEN NoRequest ELSE led[r].request]
           ELSE [NotLeading EXCEPT !.isr = c.isr, !.e = c.e, !.unclean = c.unclean, !.level = c.level,
                                   !.start = Len(log[r])]]
     /\ UNCHANGED <<c, up, acked, left>>

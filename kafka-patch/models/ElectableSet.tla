@@ -40,8 +40,9 @@ Restart(r) ==
     /\ leader' = [leader EXCEPT ![r] = None]
     /\ led' = [l \in Replicas |->
                   IF l = r THEN NotLeading
-                  ELSE [led[l] EXCEPT !.fresh = @ \ {r},
-                            !.request.stale = @ \/ r \in led[l].request.isr \cup led[l].request.e]]
+                  ELSE LET stale(q) == q.stale \/ r \in q.isr \cup q.e
+                       IN [led[l] EXCEPT !.fresh = @ \ {r}, !.request.stale = stale(led[l].request),
+                                         !.late.stale = stale(led[l].late)]]
     /\ UNCHANGED <<log, acked, left>>
 
 \* What happens by itself, unlike what a producer, an operator or a fault does.

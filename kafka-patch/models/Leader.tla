@@ -61,8 +61,9 @@ AckByAny(l) ==
 \* A replica may join the ISR, and E.
 InSync(l, r) == led[l].ends[r] >= Max(led[l].start, led[l].hw)
 Complete(l, r) == LET s == led[l]
-                  IN /\ On("joiner") => s.ends[r] >= Max(s.start, s.ack)
-                     /\ On("joiner") /\ On("joiner has acks=all") => s.ends[r] >= s.hw
+                  IN On("joiner") => /\ s.ends[r] >= s.ack
+                                     /\ On("joiner has acks=all") => s.ends[r] >= s.hw
+                                     /\ On("joiner has earlier epochs") => s.ends[r] >= s.start
 Known(l, r) == On("broker epoch") /\ Restarts => r \in led[l].fresh
 \* Nothing that was acknowledged by E only is above the high watermark.
 Drained(l) == led[l].hw >= IF On("drained of earlier epochs") THEN Max(led[l].start, led[l].ack) ELSE led[l].ack
@@ -70,11 +71,12 @@ Drained(l) == led[l].hw >= IF On("drained of earlier epochs") THEN Max(led[l].st
 \* The values of E that a leader may propose, with the marks of unclean members that remain.
 Electable(l) ==
     LET s == led[l]
+        complete == IF On("marked members join anew") THEN s.e \ s.unclean ELSE s.e
         others == {[e |-> x \cup {l}, unclean |-> {}] : x \in SUBSET (c.replicas \ {l})}
         allowed(p) == /\ Spans(p.e)
                       /\ p.e # s.e \/ s.unclean # {}
-                      /\ \A r \in p.e \ ((s.e \ s.unclean) \cup {l}) : Complete(l, r) /\ Known(l, r)
-    IN {[e |-> s.e, unclean |-> s.unclean]}
+                      /\ \A r \in p.e \ (complete \cup {l}) : Complete(l, r) /\ Known(l, r)
+    IN {[e |-> s.e, unclean |-> IF On("marks remain") THEN s.unclean ELSE {}]}
        \cup (IF s.level = 2 /\ On("E") THEN {p \in others : allowed(p)} ELSE {})
        \cup (IF s.e # {} /\ (Drained(l) \/ ~On("drained")) THEN {[e |-> {}, unclean |-> {}]} ELSE {})
 

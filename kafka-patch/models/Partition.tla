@@ -43,7 +43,7 @@ Has(r, a) == Len(log[r]) >= a[1] /\ log[r][a[1]] = a[2]
 Common(a, b) == Greatest({0} \cup {i \in 1..Len(a) : i <= Len(b) /\ a[i] = b[i]})
 
 NoRequest == [on |-> FALSE, isr |-> {}, e |-> {}, unclean |-> {}, stale |-> FALSE]
-NotLeading == [level |-> 1, isr |-> {}, e |-> {}, unclean |-> {}, request |-> NoRequest,
+NotLeading == [level |-> 1, isr |-> {}, e |-> {}, unclean |-> {}, request |-> NoRequest, late |-> NoRequest,
                hw |-> 0, ack |-> 0, start |-> 0, ends |-> [r \in Replicas |-> 0], fresh |-> {}]
 Restarts == Crashes + PowerCuts > 0
 Leading(r) == r \in up /\ leader[r] = r

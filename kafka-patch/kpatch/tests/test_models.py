@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kpatch import cli, models
+from kpatch import cli, models, paths
 from kpatch.errors import KpatchError
 from kpatch.models import Check, Result
 
@@ -156,3 +156,8 @@ def test_the_command_names_each_check_that_failed(
     assert "| elections | no error | 1,000,000,000 | 20 | 0 |" in capsys.readouterr().out
     assert cli.main(["models", "--out", str(tmp_path), "elections", CHEAP.name]) == 1
     assert "1 model check(s) failed" in capsys.readouterr().err
+
+
+def test_each_check_has_a_row_in_the_document() -> None:
+    page = (paths.PROJECT / "docs" / "reference" / "models.md").read_text(encoding="utf-8")
+    assert [name for name in CHECKS if f"| {name} | " not in page] == []
