@@ -115,7 +115,7 @@ def read_history(path: Path) -> History:
     for name in (*LARGE, *SMALL):
         check_table(path, name)
     small = {name: [row for file in parts(path, name) for row in pq.read_table(file).to_pylist()] for name in SMALL}
-    files = {name: [str(file) for file in parts(path, name)] for name in LARGE}
+    files = {name: [str(file.absolute()) for file in parts(path, name)] for name in LARGE}
     return History(path, folder.manifest, folder.events, files, **small, with_rows=_logs(files["replicas"]))
 
 
