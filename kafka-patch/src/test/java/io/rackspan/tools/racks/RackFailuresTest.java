@@ -16,7 +16,7 @@ final class RackFailuresTest {
 
     private static RackFailures of(String racks, Map<String, String> own, Partition partition) {
         Topic topic = Views.topic("t", own, partition);
-        return RackFailures.of(Views.of(racks, topic), topic, partition);
+        return RackFailures.of(new RackFailures.Losses(Views.of(racks, topic)), topic, partition);
     }
 
     @Test

@@ -69,8 +69,11 @@ final class StopCheckTest {
         Topic topic = Views.topic("t", Map.of(), Views.partition(List.of(2, 3)));
         ClusterView view = Views.of(1, true, "abc", voters, topic);
         List<Obstacle> found = obstacles(view, 1);
-        assertEquals(List.of(new Obstacle(null, -1, Verdict.NO, "no quorum of controllers would be left", List.of())), found);
-        assertFalse(OkToStopVerb.mayWait(found));
+        assertEquals(List.of(new Obstacle(null, -1, Verdict.NO, "no quorum of controllers would be left", List.of(3))), found);
+        assertTrue(OkToStopVerb.mayWait(found));
+        List<Obstacle> two = obstacles(view, 1, 2);
+        assertEquals(List.of(), two.get(0).waitFor());
+        assertFalse(OkToStopVerb.mayWait(two));
         ClusterView apart = Views.of(1, true, "abc", List.of(new Voter(100, null, true)), topic);
         assertEquals(List.of(), obstacles(apart, 1));
         assertEquals(Verdict.UNKNOWN, StopCheck.verdict(StopCheck.obstacles(apart, Loss.ofRacks(apart, List.of("a"), false))));

@@ -11,7 +11,9 @@ import org.apache.kafka.clients.admin.FinalizedVersionRange;
 import org.apache.kafka.clients.admin.ListTopicsOptions;
 import org.apache.kafka.clients.admin.PartitionReassignment;
 import org.apache.kafka.clients.admin.QuorumInfo;
+import org.apache.kafka.clients.admin.QuorumInfo.ReplicaState;
 import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicCollection;
@@ -35,14 +37,22 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.SortedMap;
+import java.util.SortedSet;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Reads a {@link ClusterView} through an admin client. What cannot be read ends it: nothing is guessed. */
 final class ClusterReader {
 
     /** Voters fetch twice a second; one that has not for as long does not follow. */
     private static final long SILENT_MS = 5_000;
+
+    /** Brokers read metadata all the time; the controller fences one that has not for 9 s, by default. */
+    private static final long BEHIND_MS = 10_000;
 
     /** A response has all settings of each topic. */
     private static final int TOPICS_A_REQUEST = 500;
@@ -153,16 +163,40 @@ final class ClusterReader {
 
     private List<Voter> voters(SortedMap<Integer, Broker> brokers) throws ExecutionException, InterruptedException {
         QuorumInfo quorum = admin.describeMetadataQuorum().quorumInfo().get();
-        OptionalLong now = quorum.voters().stream().filter(voter -> voter.replicaId() == quorum.leaderId())
-            .map(QuorumInfo.ReplicaState::lastFetchTimestamp).filter(OptionalLong::isPresent).mapToLong(OptionalLong::getAsLong).findFirst();
+        OptionalLong now = timestamp(quorum.voters(), quorum.leaderId(), ReplicaState::lastCaughtUpTimestamp);
+        requireFresh(now, brokers.values().stream().filter(broker -> !broker.fenced()).map(Broker::id).collect(Collectors.toMap(id -> id,
+            id -> timestamp(Stream.concat(quorum.voters().stream(), quorum.observers().stream()).toList(), id, ReplicaState::lastCaughtUpTimestamp))));
         List<Voter> found = new ArrayList<>();
-        for (QuorumInfo.ReplicaState voter : quorum.voters()) {
-            OptionalLong fetched = voter.lastFetchTimestamp();
-            boolean follows = now.isPresent() && fetched.isPresent() && now.getAsLong() - fetched.getAsLong() < SILENT_MS;
+        for (ReplicaState voter : quorum.voters()) {
             Broker combined = brokers.get(voter.replicaId());
             String rack = controllerRacks.getOrDefault(voter.replicaId(), combined == null ? null : combined.rack());
-            found.add(new Voter(voter.replicaId(), rack, voter.replicaId() == quorum.leaderId() || follows));
+            found.add(new Voter(voter.replicaId(), rack, voter.replicaId() == quorum.leaderId() || isWithin(SILENT_MS, now, voter.lastFetchTimestamp())));
         }
         return List.copyOf(found);
+    }
+
+    private static OptionalLong timestamp(List<ReplicaState> replicas, int id, Function<ReplicaState, OptionalLong> which) {
+        return replicas.stream().filter(replica -> replica.replicaId() == id).map(which).findFirst().orElse(OptionalLong.empty());
+    }
+
+    private static boolean isWithin(long ms, OptionalLong now, OptionalLong then) {
+        return now.isPresent() && then.isPresent() && now.getAsLong() - then.getAsLong() < ms;
+    }
+
+    /**
+     * Requires that brokers have the newest metadata: any of them may have answered. One that is cut off from the controllers shows a
+     * cluster in which all is well.
+     *
+     * @param now    the present time of the quorum's leader
+     * @param caught by broker, when it had last read all that there was
+     */
+    static void requireFresh(OptionalLong now, Map<Integer, OptionalLong> caught) {
+        SortedSet<Integer> behind = new TreeSet<>();
+        caught.forEach((broker, then) -> {
+            if (!isWithin(BEHIND_MS, now, then))
+                behind.add(broker);
+        });
+        if (!behind.isEmpty())
+            throw new KafkaException("Brokers " + behind + " have not read the newest metadata for " + BEHIND_MS / 1000 + " s or more, and one of them may have answered");
     }
 }

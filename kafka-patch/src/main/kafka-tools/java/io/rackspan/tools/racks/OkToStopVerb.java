@@ -41,11 +41,11 @@ final class OkToStopVerb {
         List<List<Object>> rows = new ArrayList<>();
         for (Obstacle obstacle : obstacles.subList(0, Math.min(SHOWN, obstacles.size())))
             rows.add(List.of(obstacle.topic() == null ? "(controllers)" : obstacle.topic() + "-" + obstacle.partition(), obstacle.reason(),
-                obstacle.waitFor().isEmpty() ? "-" : obstacle.waitFor() + " in sync"));
+                obstacle.waitFor().isEmpty() ? "-" : obstacle.waitFor() + (obstacle.topic() == null ? " running" : " in sync")));
         output.table(List.of("PARTITION", "WITHOUT THEM", "WAIT FOR"), rows);
         if (obstacles.size() > SHOWN)
             output.line("and " + (obstacles.size() - SHOWN) + " more");
-        output.line(mayWait(obstacles) ? "Wait until these replicas are in sync: add --wait SECONDS." :
+        output.line(mayWait(obstacles) ? "Wait for these: add --wait SECONDS." :
             "Waiting does not help where nothing is named to wait for: add replicas, in other racks if racks are required, or lower what is required.");
         return answer.exitCode();
     }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rackspan.tools.racks;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 
 import java.io.IOException;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -20,7 +21,8 @@ final class Output {
     /** It grows when a field changes its meaning or goes; docs/reference/kafka-racks.md describes the fields. */
     static final int SCHEMA_VERSION = 1;
 
-    private static final ObjectMapper MAPPER = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
+    private static final ObjectMapper MAPPER = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT)
+        .disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET);
 
     private final PrintStream stream;
     private final boolean json;
@@ -45,10 +47,11 @@ final class Output {
 
     void json(Object document) {
         try {
-            stream.println(MAPPER.writeValueAsString(document));
-        } catch (JsonProcessingException e) {
-            throw new IllegalStateException("A document of " + document.getClass() + " cannot be written", e);
+            MAPPER.writeValue(stream, document);
+        } catch (IOException e) { // A PrintStream throws none
+            throw new UncheckedIOException(e);
         }
+        stream.println();
     }
 
     /** Writes a document to a file, which is there complete or not at all. */

@@ -3,6 +3,8 @@ package io.rackspan.tools.racks;
 
 import io.rackspan.tools.racks.ClusterView.Voter;
 
+import java.util.List;
+
 /** The controllers' quorum after a loss. Without it no in-sync set changes and no leader is elected. */
 final class Quorum {
 
@@ -22,6 +24,13 @@ final class Quorum {
         }
         int majority = view.voters().size() / 2 + 1;
         return sure >= majority ? Verdict.YES : possible < majority ? Verdict.NO : Verdict.UNKNOWN;
+    }
+
+    /** The voters that are down, if the loss could be borne with all of them back; else none. */
+    static List<Integer> waitFor(ClusterView view, Loss loss) {
+        List<Voter> back = view.voters().stream().map(voter -> new Voter(voter.id(), voter.rack(), true)).toList();
+        ClusterView healed = new ClusterView(view.level(), view.elr(), view.brokers(), view.defaults(), view.topics(), back);
+        return after(healed, loss) == Verdict.YES ? view.voters().stream().filter(voter -> !voter.alive()).map(Voter::id).toList() : List.of();
     }
 
     /** The voters whose rack is not known, in words for a message; empty if there are none. */

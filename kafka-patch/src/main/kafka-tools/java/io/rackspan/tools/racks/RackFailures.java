@@ -6,6 +6,8 @@ import io.rackspan.tools.racks.ClusterView.Topic;
 import io.rackspan.tools.racks.ClusterView.Voter;
 
 import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Objects;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -19,13 +21,35 @@ import java.util.function.Predicate;
  */
 record RackFailures(int availability, int data) {
 
+    /** The losses of racks of one cluster, each made once for all of its partitions. */
+    static final class Losses {
+
+        private final ClusterView view;
+        private final int racks;
+        private final Map<Collection<String>, Loss> clean = new HashMap<>();
+        private final Map<Collection<String>, Loss> unclean = new HashMap<>();
+
+        Losses(ClusterView view) {
+            this.view = view;
+            this.racks = view.racks().size();
+        }
+
+        private Loss clean(Collection<String> lost) {
+            return clean.computeIfAbsent(lost, chosen -> Loss.ofRacks(view, chosen, false));
+        }
+
+        private Loss unclean(Collection<String> lost) {
+            return unclean.computeIfAbsent(lost, chosen -> Loss.ofRacks(view, chosen, true));
+        }
+    }
+
     /** What one partition can bear while a quorum of controllers is left. */
-    static RackFailures of(ClusterView view, Topic topic, Partition partition) {
+    static RackFailures of(Losses losses, Topic topic, Partition partition) {
+        ClusterView view = losses.view;
         SortedSet<String> racks = view.racksOf(partition.replicas());
-        int most = view.racks().size();
         return new RackFailures(
-            borne(racks, most, lost -> available(Predictor.predict(view, topic, partition, Loss.ofRacks(view, lost, false), Verdict.YES))),
-            borne(racks, most, lost -> Predictor.predict(view, topic, partition, Loss.ofRacks(view, lost, true), Verdict.YES).safe() == Verdict.YES));
+            borne(racks, losses.racks, lost -> available(Predictor.predict(view, topic, partition, losses.clean(lost), Verdict.YES))),
+            borne(racks, losses.racks, lost -> Predictor.predict(view, topic, partition, losses.unclean(lost), Verdict.YES).safe() == Verdict.YES));
     }
 
     private static boolean available(Prediction prediction) {

@@ -4,6 +4,7 @@ package io.rackspan.tools.racks;
 import io.rackspan.tools.racks.ClusterView.Partition;
 import io.rackspan.tools.racks.ClusterView.Settings;
 import io.rackspan.tools.racks.ClusterView.Topic;
+import io.rackspan.tools.racks.RackFailures.Losses;
 
 import java.util.ArrayList;
 import java.util.Collection;
@@ -41,7 +42,8 @@ final class StatusVerb {
     }
 
     static int run(ClusterView view, Collection<Topic> topics, Output output) {
-        List<Rows> found = topics.stream().map(topic -> rows(view, topic)).toList();
+        Losses losses = new Losses(view);
+        List<Rows> found = topics.stream().map(topic -> rows(view, losses, topic)).toList();
         Verdict answer = found.stream().flatMap(rows -> rows.now().stream()).map(Prediction::fine).reduce(Quorum.after(view, Loss.NONE), Verdict::and);
         int quorum = RackFailures.ofQuorum(view);
         RackFailures all = found.stream().map(Rows::failures).reduce(new RackFailures(quorum, view.racks().size()), RackFailures::and);
@@ -52,9 +54,9 @@ final class StatusVerb {
         return answer.exitCode();
     }
 
-    private static Rows rows(ClusterView view, Topic topic) {
+    private static Rows rows(ClusterView view, Losses losses, Topic topic) {
         return new Rows(topic, topic.partitions().stream()
-            .map(partition -> new Row(partition, Predictor.now(view, topic, partition), RackFailures.of(view, topic, partition))).toList());
+            .map(partition -> new Row(partition, Predictor.now(view, topic, partition), RackFailures.of(losses, topic, partition))).toList());
     }
 
     private static Map<String, Object> document(ClusterView view, List<Rows> topics, Verdict answer, RackFailures all, int quorum) {

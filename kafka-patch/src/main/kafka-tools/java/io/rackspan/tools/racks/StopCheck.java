@@ -19,7 +19,7 @@ final class StopCheck {
      * @param partition its partition, or -1
      * @param answer    NO, or UNKNOWN where it could not be known
      * @param reason    what would happen
-     * @param waitFor   the replicas that have to be in sync before; empty if waiting does not help
+     * @param waitFor   the replicas that have to be in sync before, or the voters that have to be back; empty if waiting does not help
      */
     record Obstacle(String topic, int partition, Verdict answer, String reason, List<Integer> waitFor) { }
 
@@ -35,17 +35,18 @@ final class StopCheck {
         Verdict quorum = Quorum.after(view, loss);
         if (quorum != Verdict.YES)
             found.add(new Obstacle(null, -1, quorum, quorum == Verdict.NO ? "no quorum of controllers would be left" :
-                "a quorum of controllers may be lost: the racks of voters " + Quorum.unknownRacks(view) + " are not known", List.of()));
+                "a quorum of controllers may be lost: the racks of voters " + Quorum.unknownRacks(view) + " are not known", Quorum.waitFor(view, loss)));
         for (Topic topic : view.topics().values())
             for (Partition partition : topic.partitions())
                 if (!Collections.disjoint(partition.replicas(), loss.brokers()))
-                    add(found, view, topic, partition, loss, quorum);
+                    add(found, view, topic, partition, loss);
         return found;
     }
 
-    private static void add(List<Obstacle> found, ClusterView view, Topic topic, Partition partition, Loss loss, Verdict quorum) {
+    /** A lost quorum is an obstacle of its own: the others are those that a quorum leaves. */
+    private static void add(List<Obstacle> found, ClusterView view, Topic topic, Partition partition, Loss loss) {
         Prediction now = Predictor.now(view, topic, partition);
-        Prediction then = Predictor.predict(view, topic, partition, loss, quorum);
+        Prediction then = Predictor.predict(view, topic, partition, loss, Verdict.YES);
         Verdict answer = answer(now, then, !Collections.disjoint(partition.isr(), loss.brokers()));
         if (answer != Verdict.YES)
             found.add(new Obstacle(topic.name(), partition.index(), answer, then.reason(), waitFor(view, topic, partition, loss)));

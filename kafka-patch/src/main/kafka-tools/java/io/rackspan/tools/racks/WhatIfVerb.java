@@ -25,16 +25,22 @@ final class WhatIfVerb {
     }
 
     static int run(ClusterView view, Collection<Topic> topics, List<Loss> losses, Output output) {
-        List<Scenario> scenarios = losses.stream().map(loss -> scenario(view, topics, loss)).toList();
-        Verdict answer = scenarios.stream().map(Scenario::answer).reduce(Verdict.YES, Verdict::and);
+        boolean brief = losses.size() > 1;
+        Verdict answer = Verdict.YES;
+        List<Object> documents = new ArrayList<>();
+        for (Loss loss : losses) { // One after the other: each has a prediction for every partition
+            Scenario scenario = scenario(view, topics, loss);
+            answer = answer.and(scenario.answer());
+            if (output.isJson())
+                documents.add(document(view, scenario, brief));
+            else
+                print(view, scenario, brief, output);
+        }
         if (output.isJson()) {
             Map<String, Object> document = Output.document("what-if", answer);
             document.put("cluster", Summary.ofCluster(view));
-            document.put("scenarios", scenarios.stream().map(scenario -> document(view, scenario)).toList());
+            document.put("scenarios", documents);
             output.json(document);
-        } else {
-            for (Scenario scenario : scenarios)
-                print(view, scenario, scenarios.size() > 1, output);
         }
         return answer.exitCode();
     }
@@ -45,7 +51,8 @@ final class WhatIfVerb {
             topic.partitions().stream().map(partition -> Predictor.predict(view, topic, partition, loss, quorum)).toList())).toList());
     }
 
-    private static Map<String, Object> document(ClusterView view, Scenario scenario) {
+    /** With `brief` only partitions that suffer, as for many scenarios. */
+    private static Map<String, Object> document(ClusterView view, Scenario scenario, boolean brief) {
         Map<String, Object> found = new LinkedHashMap<>();
         found.put("lost", Map.of("racks", scenario.loss.racks(), "brokers", scenario.loss.brokers(), "unclean", scenario.loss.unclean()));
         found.put("answer", scenario.answer());
@@ -54,7 +61,8 @@ final class WhatIfVerb {
         List<Object> partitions = new ArrayList<>();
         for (Predicted predicted : scenario.topics) {
             topics.add(Summary.ofTopic(predicted.topic, predicted.partitions));
-            predicted.partitions.forEach(prediction -> partitions.add(Summary.ofPartition(view, prediction)));
+            predicted.partitions.stream().filter(prediction -> !brief || prediction.fine() != Verdict.YES)
+                .forEach(prediction -> partitions.add(Summary.ofPartition(view, prediction)));
         }
         found.put("topics", topics);
         found.put("partitions", partitions);
