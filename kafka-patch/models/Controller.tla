@@ -13,7 +13,8 @@ Eligible(d, isr, unclean) == IF Spans(isr) THEN {} ELSE ((d.elr \cup d.isr) \ is
 
 Elect(d, r) ==
     LET isr == d.isr \cup {r}
-    IN [d EXCEPT !.leader = r, !.epoch = IF On("new epoch") THEN @ + 1 ELSE @, !.isr = isr, !.elr = IF Spans(isr) THEN {} ELSE @ \ {r}]
+    IN [d EXCEPT !.leader = r, !.epoch = IF On("new epoch") THEN @ + 1 ELSE @, !.isr = isr,
+                 !.elr = IF Spans(isr) THEN {} ELSE @ \ {r}]
 
 \* The states after a change to d, in which a leader is elected where there is none and one may lead.
 Settled(d) == IF d.leader # None \/ Candidates(d) = {} THEN {d} ELSE {Elect(d, r) : r \in Candidates(d)}

@@ -30,7 +30,8 @@ Restart(r) ==
     /\ LET isr == c.isr \ {r}
            marked == On("unclean members stay")
            d == [c EXCEPT !.fenced = @ \ {r}, !.isr = isr, !.elr = Eligible(c, isr, {r}) \ {r},
-                          !.e = IF marked THEN @ ELSE @ \ {r}, !.unclean = IF marked /\ r \in c.e THEN @ \cup {r} ELSE @,
+                          !.e = IF marked THEN @ ELSE @ \ {r},
+                          !.unclean = IF marked /\ r \in c.e THEN @ \cup {r} ELSE @,
                           !.leader = IF @ = r THEN None ELSE @]
        IN IF d.isr = c.isr /\ d.elr = c.elr /\ d.e = c.e /\ d.unclean = c.unclean /\ d.leader = c.leader
              /\ d.leader # None

@@ -97,8 +97,8 @@ Propose(l) ==
           /\ led' = [led EXCEPT ![l].request = Asked(l, isr, p)]
     /\ UNCHANGED <<c, log, epoch, leader, current, up, acked>>
 
-\* The one that a leader makes which wants to serve: no stopped replica in the ISR, those that caught up in it, and where
-\* a member of E is unclean, stopped, out of sync or being removed, another set, the smallest that suffices.
+\* The one of a leader that wants to serve: no stopped replica in the ISR, those that caught up in it, and where a
+\* member of E is unclean, stopped, out of sync or being removed, another set, the smallest that suffices.
 Useful(l) ==
     LET s == led[l]
         isr == {r \in s.isr : r \in up}

@@ -1,8 +1,8 @@
 ---------------------------- MODULE Partition ----------------------------
 (* One partition of a cluster: the state of its controller and of its replicas, and terms about them.
 
-   A log is the sequence of the leader epochs in which its records were written. Offset and epoch name a record, since an
-   epoch has one leader, and logs that agree at an offset agree before it. *)
+   A log is the sequence of the leader epochs in which its records were written. Offset and epoch name a record, since
+   an epoch has one leader, and logs that agree at an offset agree before it. *)
 EXTENDS Naturals, Sequences, FiniteSets, TLC
 
 CONSTANTS
