@@ -44,7 +44,7 @@ def _verdict(state: str, text: str) -> dict[str, str]:
 
 
 def _lost(part: dict[str, Any]) -> str:
-    """What a run lost, by the acks of its producers or by mode; empty for nothing."""
+    """Losses of a run, by the acks of its producers or by mode; empty for nothing."""
     found: dict[str, list[int]] = {}
     for label, lost, acknowledged in _kept_by(part):
         total = found.setdefault(label, [0, 0])
@@ -90,7 +90,7 @@ def _modes(name: str, data: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def ratios(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the plot of ratios shows: of each benchmark its goals that are ratios, or without any the candidate's median
+    """Rows of the plot of ratios: of each benchmark its goals that are ratios, or without any the candidate's median
     and 99th percentile.
     """
     return [row for part in parts if part["bench"] for row in _ratios(part["name"], part["bench"])]

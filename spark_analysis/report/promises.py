@@ -16,7 +16,7 @@ def is_early(acks: str, settings: Mapping[str, Any]) -> bool:
 
 
 def promise(acks: str, settings: Mapping[str, Any]) -> str:
-    """What an acknowledgement says, with the settings of the topic; empty where these are not known."""
+    """The promise of an acknowledgement, with the settings of the topic; empty where these are not known."""
     required = ", ".join(f"{name}={settings[name]}" for name in (_REPLICAS, RACKS) if name in settings)
     if not required:
         return ""
