@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from spark_analysis.atomic_files import folder_aside
 from spark_analysis.errors import FAILED, AnalysisError
 from spark_analysis.input import kept_counts
 from spark_analysis.input.cache import Cache, Entry
@@ -83,16 +83,12 @@ def _compute(spark: SparkSession, folder: Folder, cache: Cache, report: Callable
 
 def write_tables(entries: Sequence[Entry], out: Path) -> int:
     """All tables in one folder each, a file a run; returns how many tables there are."""
-    aside = out.with_name(f".{out.name}.{os.getpid()}")
-    shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir(parents=True)
-    for number, entry in enumerate(entries):
-        for name, folder in entry.tables.items():
-            (aside / name).mkdir(exist_ok=True)
-            for file in folder.glob("*.parquet"):
-                shutil.copyfile(file, aside / name / f"run-{number}-{file.name}")
-    shutil.rmtree(out, ignore_errors=True)
-    aside.replace(out)
+    with folder_aside(out) as aside:
+        for number, entry in enumerate(entries):
+            for name, folder in entry.tables.items():
+                (aside / name).mkdir(exist_ok=True)
+                for file in folder.glob("*.parquet"):
+                    shutil.copyfile(file, aside / name / f"run-{number}-{file.name}")
     return len(list(out.iterdir()))
 
 

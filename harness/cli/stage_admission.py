@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 
-import psutil
+from harness.benchmark.cpu_usage import CpuTicks
 
 # Idle for a fifth of so many seconds on end: clusters that start one after the other leave shorter gaps.
 WINDOW_S = 20
@@ -19,9 +19,9 @@ IDLE = 0.2
 class IdleProcessors:
     """The idle share of all processors, 0 to 1, over the last WINDOW_S samples; one is taken a second."""
 
-    def __init__(self, sample: Callable[[], tuple[float, float]] | None = None) -> None:
-        self._sample = sample or _sample
-        self._samples: deque[tuple[float, float]] = deque(maxlen=WINDOW_S + 1)
+    def __init__(self, sample: Callable[[], CpuTicks] = CpuTicks.now) -> None:
+        self._sample = sample
+        self._samples: deque[CpuTicks] = deque(maxlen=WINDOW_S + 1)
 
     def restart(self) -> None:
         """Forgets the samples: those to come have what was admitted last."""
@@ -32,8 +32,7 @@ class IdleProcessors:
         self._samples.append(self._sample())
         if len(self._samples) <= WINDOW_S:
             return 0.0
-        (idle, total), (idle_now, total_now) = self._samples[0], self._samples[-1]
-        return (idle_now - idle) / max(total_now - total, 1e-9)
+        return 1 - self._samples[0].until(self._samples[-1])["cpu_busy"]
 
 
 class Admission:
@@ -68,9 +67,3 @@ class Admission:
                 free = self._idle.share() >= IDLE
             self._running += free
         return free
-
-
-def _sample() -> tuple[float, float]:
-    """Seconds of all processors since the machine started: idle, and all together."""
-    times = psutil.cpu_times()
-    return times.idle + times.iowait, sum(times) - times.guest - times.guest_nice

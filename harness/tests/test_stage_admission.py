@@ -8,6 +8,7 @@ from concurrent.futures import CancelledError
 
 import pytest
 
+from harness.benchmark.cpu_usage import CpuTicks
 from harness.cli.stage_admission import IDLE, WINDOW_S, Admission, IdleProcessors
 from harness.common.wait import wait_for
 
@@ -16,12 +17,12 @@ class Processors:
     """Two processors of which a share is idle in each second."""
 
     def __init__(self, idle: float) -> None:
-        self.idle, self._idle_s, self._all_s = idle, 0.0, 0.0
+        self.idle, self._busy, self._all = idle, 0, 0
 
-    def __call__(self) -> tuple[float, float]:
-        self._idle_s += 2 * self.idle
-        self._all_s += 2
-        return self._idle_s, self._all_s
+    def __call__(self) -> CpuTicks:
+        self._busy += round(200 * (1 - self.idle))
+        self._all += 200
+        return CpuTicks(self._busy, 0, self._all)
 
 
 class Waiting:
@@ -47,8 +48,8 @@ class Waiting:
 
     def are(self, count: int) -> None:
         wait_for(f"{count} stages", lambda: self.admitted >= count, 20, every=0.001)
-        samples = self.processors._all_s
-        wait_for("samples", lambda: self.processors._all_s > samples + 8 * WINDOW_S, 20, every=0.001)
+        samples = self.processors._all
+        wait_for("samples", lambda: self.processors._all > samples + 800 * WINDOW_S, 20, every=0.001)
         assert self.admitted == count
 
     def _stage(self) -> None:

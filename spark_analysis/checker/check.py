@@ -7,7 +7,7 @@ from typing import Any
 
 from spark_analysis.checker.anomalies import NAMES
 from spark_analysis.checker.exposure import RULES, promised, untried
-from spark_analysis.checker.facts import BUCKET_BITS
+from spark_analysis.checker.facts import BUCKET_BITS, producers
 from spark_analysis.checker.history import History
 from spark_analysis.checker.one_pass import evaluate
 from spark_analysis.checker.record_history import with_histories
@@ -56,7 +56,7 @@ class CheckResult:
 def check(history: History, runner: Runner, min_racks: int | None = None, bits: int = BUCKET_BITS) -> CheckResult:
     """Checks one run. `min_racks` takes the place of the topics' own min.insync.racks."""
     done = evaluate(history, runner, min_racks, bits)
-    rules = promised(history.facts(), history.requires(min_racks))
+    rules = promised(producers(history.events).values(), history.requires(min_racks))
     shown = [found for name in NAMES for found in done.found.shown.get(name, ())]
     return CheckResult(
         history.id,

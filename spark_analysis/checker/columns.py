@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,6 +99,11 @@ class Names:
         if code == len(self.all):
             self.all.append(name)
         return code
+
+
+def among(codes: Array, names: Sequence[str], wanted: Container[str]) -> Array:
+    """True for the codes of the names that are wanted."""
+    return np.array([name in wanted for name in names] or [False], bool)[codes]
 
 
 def groups(*keys: Array) -> tuple[Array, Array]:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from spark_analysis.checker.anomalies import KINDS
-from spark_analysis.checker.facts import Facts
+from spark_analysis.checker.facts import Settings
 
 # The kinds of one rule are named by the first.
 _SAME_RULE = {"lost-without-election": "lost-to-election", "lost-by-minimal-isr": "lost-to-election"}
 RULES = tuple(kind.name for kind in KINDS if kind.name not in _SAME_RULE)
 
 
-def promised(facts: Facts, requires: Mapping[str, bool]) -> tuple[str, ...]:
-    """The rules that a run has to try: all but those of promises that nobody requested.
+def promised(settings: Collection[Settings], requires: Mapping[str, bool]) -> tuple[str, ...]:
+    """The rules that a run has to try, by the settings of its producers: all but those of promises nobody requested.
 
     `requires`: whether any topic requires several racks, or several replicas.
     """
-    settings = facts.producers.values()
     absent = {rule for rule, required in requires.items() if not required}
     absent |= set() if any(one.quorum for one in settings) else {"lost-to-election"}
     absent |= set() if any(one.final for one in settings) else {"aborted-write"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ class History:
         """Size of the large tables."""
         return sum(Path(file).stat().st_size for name in LARGE for file in self.files[name])
 
-    @property
+    @cached_property
     def tasks(self) -> list[Task]:
         """The row groups of the large tables."""
         return [task for name in LARGE for task in tasks(name, self.files[name])]
@@ -68,9 +69,14 @@ class History:
         last = [row for row in self.partitions if (row["topic"], row["partition"]) == place]
         return max(last, key=lambda row: row["metadata_offset"])["replicas"] if last else 1
 
+    @cached_property
+    def states(self) -> dict[Place, list[Row]]:
+        """The states of each partition in order, by the metadata log."""
+        return timeline.by_place(self.partitions)
+
     def facts(self, min_racks: int | None = None, bits: int = BUCKET_BITS) -> Facts:
         """The facts that every task has to know. `min_racks` takes the place of the topics' own min.insync.racks."""
-        states = timeline.by_place(self.partitions)
+        states = self.states
         racks = {place: timeline.too_few_racks(rows, min_racks) for place, rows in states.items()}
         replicas = {place: timeline.too_few_replicas(rows) for place, rows in states.items()}
         read = self.read

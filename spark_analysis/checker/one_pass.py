@@ -57,7 +57,7 @@ def evaluate(history: History, runner: Runner, min_racks: int | None = None, bit
     places = frozenset(place for part in totals for place in part.places)
     found.merge(one.found for one in summaries)
     buckets = stitch.by_place(summaries)
-    begins, states = stitch.begins(buckets), timeline.by_place(history.partitions)
+    begins, states = stitch.begins(buckets), history.states
     joined = _records(history, runner, facts, left, sum(one.left for one in summaries), places)
     gone = [one.lost_by_quorum for one in joined if one.lost_by_quorum is not None]
     found.merge(one.found for one in joined)

@@ -15,7 +15,7 @@ import numpy as np
 
 from spark_analysis.checker import expected_values
 from spark_analysis.checker.ack_rules import value_text
-from spark_analysis.checker.columns import LOWEST, Array, Names, Piece, Rows, groups, piece, rows
+from spark_analysis.checker.columns import LOWEST, Array, Names, Piece, Rows, among, groups, piece, rows
 from spark_analysis.checker.facts import REFUSED, Facts
 from spark_analysis.checker.findings import Findings
 from spark_analysis.checker.scatter import split
@@ -130,7 +130,7 @@ def _join(acks: Rows, log: Rows, matched: Array) -> _Joined:
 
 
 def _results(acks: Rows, *wanted: str) -> Array:
-    return np.array([name in wanted for name in acks.names["result"]] or [False], bool)[acks["result"]]
+    return among(acks["result"], acks.names["result"], wanted)
 
 
 def _settings(table: Rows, name: str, facts: Facts) -> Array:
@@ -243,7 +243,7 @@ def _text(joined: _Joined, record: int) -> str:
 def _phantom(joined: _Joined, topics: frozenset[str], found: Findings) -> None:
     """In the log of a topic of the run and not sent by any of its clients."""
     log = joined.log
-    mine = np.array([name in topics for name in log.names["topic"]] or [False], bool)[log["topic"]]
+    mine = among(log["topic"], log.names["topic"], topics)
     once = joined.first(*_PLACE) & ~log["counted"] & mine
     found.exposure["phantom"] += int(once.sum())
     stray = log.only(once & (joined.ack[joined.of_log] < 0))

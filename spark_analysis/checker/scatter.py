@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow.parquet as pq
 
-from spark_analysis.checker.columns import Array, Piece, piece
+from spark_analysis.checker.columns import Array, Piece, among, piece
 from spark_analysis.checker.facts import REFUSED, Facts
 from spark_analysis.checker.totals import Totals, silences
 
@@ -69,7 +69,7 @@ def to_buckets(task: Task, facts: Facts, wanted: frozenset[Key] | None = None) -
         nowhere = Key(*NOWHERE, zlib.crc32(f"{task.path} {task.row_group} {number}".encode()))
         if task.table == "acks":
             columns["shift"] = columns.pop("due_mono_ns") - columns["due_ns"]
-            ok = _is(columns["result"], names["result"], "OK")
+            ok = among(columns["result"], names["result"], ("OK",))
             placed = ok & (columns["offset"] >= 0) & (columns["partition"] >= 0)
             if wanted is None:
                 yield nowhere, _totals(columns, names, ok, facts)
@@ -131,7 +131,7 @@ def split(parts: list[Array]) -> Iterator[tuple[list[int], Array | slice]]:
 
 
 def _totals(columns: dict[str, Array], names: dict[str, list[str]], ok: Array, facts: Facts) -> Totals:
-    refused = _is(columns["result"], names["result"], *REFUSED)
+    refused = among(columns["result"], names["result"], REFUSED)
     quorum = facts.settings(names["producer"])["quorum"][columns["producer"]]
     numbers = {
         "sent": len(ok),
@@ -143,10 +143,6 @@ def _totals(columns: dict[str, Array], names: dict[str, list[str]], ok: Array, f
     places = split([columns["topic"], columns["partition"]]) if len(ok) else ()
     known = frozenset((names["topic"][topic], partition) for (topic, partition), _ in places)
     return Totals(numbers, known, silences(columns["done_ns"][ok]))
-
-
-def _is(codes: Array, names: list[str], *wanted: str) -> Array:
-    return np.array([name in wanted for name in names], bool)[codes] if names else np.zeros(len(codes), bool)
 
 
 def by_consumer(task: Task, wanted: frozenset[tuple[str, str, int]]) -> Iterator[tuple[tuple[str, str, int], Piece]]:

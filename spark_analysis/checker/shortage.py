@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from spark_analysis.checker.columns import Array, Rows
+from spark_analysis.checker.columns import Array, Rows, among
 from spark_analysis.checker.facts import SHORTAGE, Facts, Place, Stretch
 from spark_analysis.checker.findings import Findings
 from spark_analysis.checker.timeline import CLOCK_NS, NEVER
@@ -56,7 +56,7 @@ class Sends:
         """Those with one of these results."""
         if not self.results:
             return np.full(self.acks.size, "OK" in results)
-        return np.array([name in results for name in self.results], bool)[self.acks["result"]]
+        return among(self.acks["result"], self.results, results)
 
 
 def check_sends(sends: Sends, place: Place, facts: Facts, found: Findings) -> dict[Where, Unsure]:

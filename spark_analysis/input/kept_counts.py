@@ -10,7 +10,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from spark_analysis.atomic_files import folder_aside
 from spark_analysis.errors import ENVIRONMENT, FAILED, USAGE, AnalysisError
 from spark_analysis.input import programs
 
@@ -84,9 +84,6 @@ def read_run(folder: Path) -> RunCounts:
 
 def write(out: Path, runs: Mapping[str, Path], made: Mapping[str, Any]) -> None:
     """Writes the folder of a report in the place of an older one; ``runs`` has the files of each run."""
-    aside = out.with_name(f".{out.name}.{os.getpid()}")
-    shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir(parents=True)
     index: dict[str, Any] = {
         "version": VERSION,
         "program": {"version": programs.version(), "digest": programs.digest()},
@@ -94,25 +91,21 @@ def write(out: Path, runs: Mapping[str, Path], made: Mapping[str, Any]) -> None:
         "runs": {run: folder_of(run) for run in runs},
         "files": {},
     }
-    for run, folder in runs.items():
-        shutil.copytree(folder, aside / folder_of(run))
-        for file in sorted((aside / folder_of(run)).iterdir()):
-            index["files"][f"{folder_of(run)}/{file.name}"] = _digest(file.read_bytes())
-    index["digest"] = _digest(_canonical(index))
-    (aside / INDEX).write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
-    shutil.rmtree(out, ignore_errors=True)
-    aside.replace(out)
+    with folder_aside(out) as aside:
+        for run, folder in runs.items():
+            shutil.copytree(folder, aside / folder_of(run))
+            for file in sorted((aside / folder_of(run)).iterdir()):
+                index["files"][f"{folder_of(run)}/{file.name}"] = _digest(file.read_bytes())
+        index["digest"] = _digest(_canonical(index))
+        (aside / INDEX).write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
 
 
 def copy(kept: Kept, out: Path) -> None:
     """Copies the folder of a report into the place of another one; nothing is done where it is the same."""
     if out.resolve() == kept.folder.resolve():
         return
-    aside = out.with_name(f".{out.name}.{os.getpid()}")
-    shutil.rmtree(aside, ignore_errors=True)
-    shutil.copytree(kept.folder, aside)
-    shutil.rmtree(out, ignore_errors=True)
-    aside.replace(out)
+    with folder_aside(out) as aside:
+        shutil.copytree(kept.folder, aside, dirs_exist_ok=True)
 
 
 def folder_of(run: str) -> str:

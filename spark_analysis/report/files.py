@@ -10,7 +10,7 @@ from typing import Any
 
 from spark_analysis.atomic_files import write_aside
 from spark_analysis.report.markdown import summary
-from spark_analysis.report.render import page, pictures
+from spark_analysis.report.render import draw, files, page
 
 
 def write_page(document: dict[str, Any], out: Path, report: Callable[[str], None]) -> Path:
@@ -19,10 +19,11 @@ def write_page(document: dict[str, Any], out: Path, report: Callable[[str], None
     write_aside(out / "report.json", json.dumps(finite(document), indent=1, allow_nan=False) + "\n")
     report("drawing")
     (out / "pictures").mkdir(exist_ok=True)
-    for name, svg in pictures(document).items():
+    drawn = draw(document)
+    for name, svg in files(drawn).items():
         write_aside(out / "pictures" / name, svg)
     write_aside(out / "report.md", summary(document))
-    write_aside(out / "report.html", page(document))
+    write_aside(out / "report.html", page(document, drawn))
     report("done")
     return out / "report.html"
 

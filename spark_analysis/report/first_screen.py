@@ -113,8 +113,8 @@ def _ratios(name: str, data: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _what(row: dict[str, Any], label: dict[str, str]) -> str:
-    during = " during the fault" if row["part"] == "fault" else ""
-    return f"{words.percentile(row['per_thousand'])}{during}, {label['candidate']} / {label['baseline']}"
+    measure = words.percentile(row["per_thousand"]) + words.during(row["part"])
+    return f"{measure}, {label['candidate']} / {label['baseline']}"
 
 
 def _of(row: dict[str, Any]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def _modes(modes: Sequence[dict[str, Any]]) -> str:
     rows = [
         [
             row["run"],
-            row["mode"] + (", during the fault" if row["part"] == "fault" else ""),
+            words.labelled(row["mode"], row["part"]),
             *row["latencies"],
             row["acknowledged"],
             row["survives"],
@@ -64,7 +64,7 @@ def _skipped(skipped: Sequence[dict[str, Any]]) -> str:
 def _ratios(data: dict[str, Any]) -> str:
     rows = []
     for r in data["ratios"]:
-        mode = r["mode"] + (", during the fault" if r["part"] == "fault" else "")
+        mode = words.labelled(r["mode"], r["part"])
         numbers = [words.number(r["estimate"]), words.span(r), r["rounds"], r["verdict"]]
         rows.append([mode, words.percentile(r["per_thousand"]), *numbers])
     return table(["mode / baseline", "percentile", "ratio", "95 % interval", "rounds", "verdict"], rows) if rows else ""
@@ -92,7 +92,7 @@ def _latency(data: dict[str, Any]) -> str:
         for part in ("quiet", "fault"):
             found = [p for p in data["pooled"] if (p["role"], p["part"]) == (mode["role"], part)]
             if found:
-                label = mode["label"] + (", during the fault" if part == "fault" else "")
+                label = words.labelled(mode["label"], part)
                 rate = next(s["percent"] for s in data["success"] if (s["role"], s["part"]) == (mode["role"], part))
                 rows.append([label, words.count(found[0]["n"]), rate, *map(words.latency, found)])
     return table(["mode", "records", "acknowledged", *(words.percentile(q) for q in data["quantiles"])], rows)

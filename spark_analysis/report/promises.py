@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-_EARLY = ("min.insync.replicas", "-2")
+EARLY = ("min.insync.replicas", "-2")
 _REPLICAS, RACKS, _SCOPE = "min.insync.replicas", "min.insync.racks", "acks.all.scope"
 STOCK = "stock"  # the distribution that knows nothing of racks
 
 
+def required(settings: Mapping[str, Any]) -> tuple[int, int]:
+    """The in-sync replicas and the racks that the settings of a topic require."""
+    replicas, racks = (int(settings.get(name, 1)) for name in (_REPLICAS, RACKS))
+    return replicas, racks
+
+
+def waits(acks: str) -> bool:
+    """True if the answer waits for any follower."""
+    return acks not in ("0", "1")
+
+
 def is_early(acks: str, settings: Mapping[str, Any]) -> bool:
     """True if the answer comes before every in-sync replica has the record."""
-    return acks in _EARLY or (acks == "all" and settings.get(_SCOPE) in _EARLY)
+    return acks in EARLY or (acks == "all" and settings.get(_SCOPE) in EARLY)
 
 
 def promise(acks: str, settings: Mapping[str, Any]) -> str:
@@ -21,7 +32,7 @@ def promise(acks: str, settings: Mapping[str, Any]) -> str:
     if not required:
         return ""
     if is_early(acks, settings):
-        how = f"acks={acks}" if acks in _EARLY else "acks=all, acks.all.scope=min.insync.replicas"
+        how = f"acks={acks}" if acks in EARLY else "acks=all, acks.all.scope=min.insync.replicas"
         return f"{how} ({required}): that many in-sync replicas had the record; a move to a leader that lags loses it."
     if acks == "all":
         return f"acks=all ({required}): all in-sync replicas had the record; no move or crash of a leader loses it."
@@ -30,8 +41,8 @@ def promise(acks: str, settings: Mapping[str, Any]) -> str:
 
 def survives(acks: str, settings: Mapping[str, Any]) -> str:
     """The loss, disks included, that a record survives after its acknowledgement, in any election and at least."""
-    replicas, racks = (int(settings.get(name, 1)) for name in (_REPLICAS, RACKS))
-    if acks in ("0", "1") or (replicas < 2 and racks < 2):
+    replicas, racks = required(settings)
+    if not waits(acks) or (replicas < 2 and racks < 2):
         return "no broker"
     lost = _some(racks - 1, "rack") if racks > 1 else _some(replicas - 1, "broker")
     return f"{lost}, unless a replica that lags is elected" if is_early(acks, settings) else lost

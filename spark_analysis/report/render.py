@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,20 +32,36 @@ _FILTERS: dict[str, Callable[..., Any]] = {
 }
 
 
-def page(document: dict[str, Any]) -> str:
-    """The HTML text; every number in it is one of the document, or formatted or counted from it by words.py."""
-    pictures = {run["run_id"]: {k: Markup(v) for k, v in _pictures(run).items()} for run in document["runs"]}
-    ratios = Markup(_ratios(document))
+@dataclass(frozen=True)
+class Pictures:
+    """SVG text of the plot of ratios, empty without one, and of the pictures of each run by its id and their names."""
+
+    ratios: str
+    of_runs: dict[str, dict[str, str]]
+
+
+def draw(document: dict[str, Any]) -> Pictures:
+    """All pictures of the page."""
+    return Pictures(_ratios(document), {run["run_id"]: _pictures(run) for run in document["runs"]})
+
+
+def page(document: dict[str, Any], drawn: Pictures | None = None) -> str:
+    """The HTML text; every number in it is one of the document, or formatted or counted from it by words.py. Pictures
+    are drawn unless they are given.
+    """
+    drawn = drawn or draw(document)
+    pictures = {run: {name: Markup(svg) for name, svg in of_run.items()} for run, of_run in drawn.of_runs.items()}
+    ratios = Markup(drawn.ratios)
     template = _TEMPLATES / "report.html.j2"
     return rendered(template, _FILTERS, document=document, pictures=pictures, ratios=ratios, words=words)
 
 
-def pictures(document: dict[str, Any]) -> dict[str, str]:
+def files(drawn: Pictures) -> dict[str, str]:
     """File name -> SVG text of every picture of the page, each with the page's colours and background."""
     css = (_TEMPLATES / "report.css").read_text(encoding="utf-8")
     colours = css[: css.index("* {")].replace("color-scheme: light dark;", "background: var(--paper);")
-    found = {f"{run['run_id']}-{name}.svg": svg for run in document["runs"] for name, svg in _pictures(run).items()}
-    found |= {"ratios.svg": _ratios(document)}
+    found = {f"{run}-{name}.svg": svg for run, of_run in drawn.of_runs.items() for name, svg in of_run.items()}
+    found |= {"ratios.svg": drawn.ratios}
     return {name: svg.replace("<defs>", f"<style>{colours}</style><defs>", 1) for name, svg in found.items() if svg}
 
 

@@ -130,6 +130,16 @@ def trials_findings(name: str, number_of: int, goals: list[dict[str, Any]], cand
     return findings or [f"{name}, {number_of} trials: none of its goals was measured."]
 
 
+def during(part: str) -> str:
+    """The end of a phrase on the time of a fault; empty for the time before it."""
+    return " during the fault" if part == "fault" else ""
+
+
+def labelled(mode: str, part: str) -> str:
+    """A mode in a table, with the part of its blocks."""
+    return mode + ("," + during(part) if during(part) else "")
+
+
 def machine(data: dict[str, Any]) -> str:
     """CPU use during the blocks and its effect on the numbers; empty where it was not recorded."""
     if data["cpu_busy"] is None:
@@ -166,12 +176,13 @@ def _against_baseline(data: dict[str, Any], part: str, per_thousand: int) -> str
         return ""
     values = {r["role"]: r for r in data["pooled"] if (r["part"], r["per_thousand"]) == (part, per_thousand)}
     name = "Median" if per_thousand == 500 else "99th percentile"
-    during = " during the fault" if part == "fault" else ""
     latencies = [f"{latency(values[role])} with {_label(data, role)}" for role in ("candidate", "baseline")]
     span = "" if found["low"] is None else f", 95 % interval {number(found['low'])} to {number(found['high'])}"
     middle = number(found["estimate"])
     of = made_of(found, *(values[role]["value_us"] for role in ("candidate", "baseline")))
-    return f"{name} latency{during}: {latencies[0]}, {latencies[1]}; ratio {middle}{of}{span}: {found['verdict']}."
+    return (
+        f"{name} latency{during(part)}: {latencies[0]}, {latencies[1]}; ratio {middle}{of}{span}: {found['verdict']}."
+    )
 
 
 def made_of(row: dict[str, Any], above: float | None, below: float | None) -> str:

@@ -18,6 +18,7 @@ from spark_analysis.report import times
 from spark_analysis.report.benchmark.blocks import FAULT
 from spark_analysis.report.benchmark.raw import AROUND_BUCKET_NS, Raw, kept_events
 from spark_analysis.report.collected import rows
+from spark_analysis.report.promises import EARLY, required, waits
 from spark_analysis.statistics import histograms
 from spark_analysis.statistics.counts import RECORDS, VALUE
 from spark_analysis.transforms import benchmark, end_to_end, latency, oracle
@@ -26,7 +27,6 @@ from spark_analysis.transforms.clock import CLOCK_OBSERVED
 # So many records and every microsecond is a value of its own; beyond, values are buckets of 0.4 %.
 EXACT_UP_TO = 2_000_000
 _AROUND_BEFORE_S = 5.0
-_NEEDS = ("min.insync.replicas", "min.insync.racks")
 
 
 def raw_of(spark: SparkSession, run: Run, manifest: dict[str, Any]) -> Raw:
@@ -106,7 +106,7 @@ def _ideal(spark: SparkSession, run: Run, inside: DataFrame, spec: dict[str, Any
         [(int(broker), rack) for broker, rack in run.manifest["spec"]["broker_racks"].items()],
         "broker int, rack string",
     )
-    waiting = [mode for mode in spec["modes"] if mode["acks"] not in ("0", "1")]
+    waiting = [mode for mode in spec["modes"] if waits(mode["acks"])]
     needs = spark.createDataFrame([_needed(mode, spec) for mode in waiting], "role string, m int, k int")
     followers = spec["topic"]["replication"] - 1
     beside = quiet.join(oracle.arrivals(quiet, run.fetches, racks), on=["run", "producer", "seq"], how="inner")
@@ -116,11 +116,9 @@ def _ideal(spark: SparkSession, run: Run, inside: DataFrame, spec: dict[str, Any
 
 def _needed(mode: dict[str, Any], spec: dict[str, Any]) -> tuple[str, int, int]:
     """Replicas and racks that an answer waits for, the leader included; 0 replicas: all of them."""
-    if mode["acks"] not in ("min.insync.replicas", "-2"):
+    if mode["acks"] not in EARLY:
         return mode["role"], 0, 0
-    settings = {**spec["topic"]["settings"], **mode["topic"]}
-    replicas, racks = (int(settings.get(name, 1)) for name in _NEEDS)
-    return mode["role"], replicas, racks
+    return mode["role"], *required({**spec["topic"]["settings"], **mode["topic"]})
 
 
 def _around(

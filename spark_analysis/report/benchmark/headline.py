@@ -29,7 +29,7 @@ def _beside(part: dict[str, Any]) -> list[str]:
     if deepest is None:
         return []
     row = found[deepest]
-    during = " during the fault" if broken == "fault" else ""
+    during = words.during(broken)
     if row["not_shown"]:
         return [f"{part['name']}: {new['label']} and {old['label']} are not compared{during}, {row['not_shown']}."]
     known = row["low"] is not None

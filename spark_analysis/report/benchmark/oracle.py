@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from spark_analysis.report import words
 from spark_analysis.report.benchmark.rounds import differences, shifted
+from spark_analysis.report.promises import waits
 from spark_analysis.statistics import counts, label_swap
 from spark_analysis.statistics.ideal import AFTER, FROM_SEND, IDEAL
 from spark_analysis.statistics.success import MARGIN
@@ -36,7 +37,7 @@ def against_oracle(
     per_block = counts.quantiles(after, ["role", "pair"])
     pooled = counts.quantiles(known, ["role", "measure"])
     observed = _observed(after)
-    waiting = [mode for mode in modes if mode["acks"] not in ("0", "1")]
+    waiting = [mode for mode in modes if waits(mode["acks"])]
     rows = [_mode(mode, pooled, observed.get(mode["role"], {}), records.get(mode["role"], 0)) for mode in waiting]
     apart = _apart(rows, _by_round(per_block, saturated), _histograms(counts.bucketed(after), saturated))
     return {"modes": rows, "apart": apart, "not_shown": not_shown(rows)}

@@ -58,8 +58,7 @@ def section(raw: Raw) -> Section:
     deepest = max((r["per_thousand"] for r in together if r["value_us"] is not None), default=0)
     together = [r for r in together if r["per_thousand"] <= max(deepest, ALWAYS_SHOWN)]
     in_blocks = counts.quantiles(acked, _BLOCK)
-    histogram = counts.bucketed(acked).group_by([*_BLOCK, VALUE], use_threads=False).aggregate([(RECORDS, "sum")])
-    histogram = histogram.rename_columns([*_BLOCK, VALUE, RECORDS])
+    histogram = _histogram(acked)
     outcomes = sent.group_by([*_VARIANT, "outcome", "cause"], use_threads=False).aggregate([(RECORDS, "sum")])
     outcomes = outcomes.rename_columns([*_VARIANT, "outcome", "cause", RECORDS]).sort_by(_OUTCOMES)
     busy = [b["cpu_busy"] for b in found if b["cpu_busy"] is not None]
@@ -129,9 +128,7 @@ def _end_to_end(
     succeeded = _consumed(observed, modes)
     observed = slowest(observed, found, [VALUE])
     together = counts.quantiles(observed, _VARIANT)
-    histogram = counts.bucketed(observed).group_by([*_BLOCK, VALUE], use_threads=False).aggregate([(RECORDS, "sum")])
-    histogram = histogram.rename_columns([*_BLOCK, VALUE, RECORDS])
-    measured = _measured(counts.quantiles(observed, _BLOCK), together, histogram, succeeded)
+    measured = _measured(counts.quantiles(observed, _BLOCK), together, _histogram(observed), succeeded)
     measured = replace(measured, selected=acked.selected, off_plan=acked.off_plan)
     noise = noises(measured)
     return {
@@ -147,6 +144,12 @@ def _named(counted: pa.Table, found: list[dict[str, Any]]) -> pa.Table:
     names = [{k: b[k] for k in _BLOCK} | {"invalid": bool(b["invalid"])} for b in found]
     schema = pa.schema([*((k, _QUANTILE_ROWS.field(k).type) for k in _BLOCK), ("invalid", pa.bool_())])
     return counted.join(pa.Table.from_pylist(names, schema), ["block", "part"], join_type="inner")
+
+
+def _histogram(table: pa.Table) -> pa.Table:
+    """Records of each block by bucket of their value."""
+    found = counts.bucketed(table).group_by([*_BLOCK, VALUE], use_threads=False).aggregate([(RECORDS, "sum")])
+    return found.rename_columns([*_BLOCK, VALUE, RECORDS])
 
 
 def _table(raw: Raw, table: pa.Table) -> pa.Table:
