@@ -48,12 +48,12 @@ def test(
     show: Annotated[bool, typer.Option("--list", help="List the stages and run nothing.")] = False,
     jobs: Annotated[
         int,
-        typer.Option(min=1, metavar="COUNT", help="Stages that run at a time; most of them wait for brokers."),
-    ] = 4,
+        typer.Option(min=1, metavar="COUNT", help="Stages that run at a time, however busy the machine."),
+    ] = 2,
     extra: Annotated[
         int,
         typer.Option(min=0, metavar="COUNT", help="Stages that run beside these while the processors are idle."),
-    ] = 2,
+    ] = 4,
 ) -> None:
     """Run all tests of the project, some stages of them, or only some system tests; failures are listed first."""
     folder = results_folder()

@@ -8,7 +8,7 @@ from harness.cluster.readiness import NodeFailed, ready
 from harness.common.errors import RackspanError
 from harness.common.wait import Pending, wait_for
 
-READY_SECONDS = 120.0
+READY_SECONDS = 300.0
 _EVERY = 0.3  # seconds: each look makes new connections, which costs nodes and harness processor time
 
 

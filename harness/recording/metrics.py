@@ -40,7 +40,7 @@ class Sample:
     value: float
 
 
-def scrape(node: Node, seconds: float = 5.0) -> list[Sample]:
+def scrape(node: Node, seconds: float = 30.0) -> list[Sample]:
     """All metrics of one node, now. Raises RackspanError if its exporter does not answer."""
     url = f"http://{node.address}:{node.metrics_port}/metrics"
     try:

@@ -129,6 +129,7 @@ class Frameworks(RackTest):
             "key.converter": STRING,
             "value.converter": STRING,
             "plugin.path": plugin,
+            "plugin.discovery": "service_load",  # the default reads each class of all archives
             "exactly.once.source.support": "enabled",
             "producer.acks": acks,
             "offset.flush.interval.ms": 500,
@@ -152,6 +153,7 @@ class Frameworks(RackTest):
             "dedicated.mode.enable.internal.rest": "true",
             "listeners": "HTTP://127.0.0.1:0",
             "refresh.topics.interval.seconds": 5,
+            **{f"{name}.plugin.discovery": "service_load" for name in ("main", "remote")},
             **{f"remote.{name}.storage.replication.factor": 1 for name in ("config", "offset", "status")},
         }
         demo = "org.apache.kafka.streams.examples.wordcount.WordCountDemo"
