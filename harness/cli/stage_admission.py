@@ -11,9 +11,10 @@ from concurrent.futures import CancelledError
 
 from harness.benchmark.cpu_usage import CpuTicks
 
-# Idle for a fifth of so many seconds on end: clusters that start one after the other leave shorter gaps.
-WINDOW_S = 20
-IDLE = 0.2
+# Idle for so much of so many seconds: clusters that start one after the other leave shorter gaps, and those that have
+# too little time lose more of it by elections, retries and reconnects than is idle.
+WINDOW_S = 45
+IDLE = 0.3
 
 
 class IdleProcessors:

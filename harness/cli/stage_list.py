@@ -57,12 +57,13 @@ class ListedStage:
 
 
 def all_stages(folder: Path, full: bool) -> list[ListedStage]:
-    """All stages: checks of the text, then the longest first; results below `folder`."""
+    """All stages: checks of the text, then about the longest first; results below `folder`."""
     reports, long = folder / "reports", CAMPAIGN if full else Stage.limit
     made = [
         *_checks_of_text(),
         _system_tests(ACKS_TESTS, folder / "acks"),
         _system_tests(RACK_TESTS, folder / "racks"),
+        _pytest("analysis", ("spark_analysis",), reports, "spark_analysis/tests"),
         _pytest("harness clusters", HARNESS, reports, "harness/tests", "-m", "cluster and not documents"),
         _pytest(
             "harness",
@@ -86,7 +87,6 @@ def all_stages(folder: Path, full: bool) -> list[ListedStage]:
             limit=long,
             only_full="heavy commands",
         ),
-        _pytest("analysis", ("spark_analysis",), reports, "spark_analysis/tests"),
         ListedStage(
             "soak",
             ("harness", "spark_analysis"),

@@ -53,7 +53,7 @@ def test(
     extra: Annotated[
         int,
         typer.Option(min=0, metavar="COUNT", help="Stages that run beside these while the processors are idle."),
-    ] = 4,
+    ] = 2,
 ) -> None:
     """Run all tests of the project, some stages of them, or only some system tests; failures are listed first."""
     folder = results_folder()

@@ -28,3 +28,12 @@ def test_a_controller_that_is_not_active_or_has_no_time_is_no_error(request_: st
 @pytest.mark.parametrize("exception", [UNEXPECTED, WRAPPED + UNEXPECTED])
 def test_an_unexpected_exception_of_a_controller_is_an_error(exception: str) -> None:
     assert len(error_lines(_logged(DIRECT, exception), ALLOWED)) == 1
+
+
+@pytest.mark.parametrize(
+    ("cause", "count"), [("network.metrics.RequestMetrics$ErrorMeter.getOrCreateMeter()", 0), ("x", 1)]
+)
+def test_a_node_that_ends_answers_after_its_meters_are_gone(cause: str, count: int) -> None:
+    line = "[x] ERROR [Kafka Request Handler 3 on Controller 101] Exception when handling request (kafka.server.X)"
+    found = error_lines(f'{line}\njava.lang.NullPointerException: Cannot invoke "{cause}"\n\tat y\n', ALLOWED)
+    assert len(found) == count

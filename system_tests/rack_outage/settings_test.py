@@ -61,8 +61,13 @@ class Settings(RackTest):
             commit(kafka, 1)
             code, printed = set_default(kafka, "3")
             assert code == 0 and "Completed updating default config for brokers in the cluster" in printed, printed
-            values = {topic: topics.config(topic)[NAME].value for topic in ("follows", "own", "__consumer_offsets")}
-            assert values == {"follows": "3", "own": "2", "__consumer_offsets": "3"}
+            expected = {"follows": "3", "own": "2", "__consumer_offsets": "3"}
+
+            def described_as_set() -> bool | Pending:  # any broker answers, with what it knows by then
+                values = {topic: topics.config(topic)[NAME].value for topic in expected}
+                return values == expected or Pending(str(values))
+
+            wait_for("brokers to know the default", described_as_set, 30)
             described = kafka.tool("kafka-configs.sh", "--describe", "--all", "--topic", "own")
             line = next(line for line in described.splitlines() if NAME in line)
             chain = ("DYNAMIC_TOPIC_CONFIG:min.insync.racks=2", "DYNAMIC_DEFAULT_BROKER_CONFIG:min.insync.racks=3")
