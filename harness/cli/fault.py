@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -186,10 +186,15 @@ def roll(
         bool,
         typer.Option("--unclean", help="Kill each node (kill -9), and do not wait for its replicas to be in sync."),
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Restart brokers although partitions would refuse writes or be unreadable.")
+    ] = False,
     cluster: ClusterOption = None,
 ) -> None:
-    """Restart nodes one after the other (a rolling restart); all replicas are in sync before the next one."""
-    names = rolling_restart(chosen(cluster), targets, how="kill" if unclean else "stop", complete=not unclean)
+    """Restart nodes one after the other (a rolling restart), brokers once `kafka-racks.sh ok-to-stop` says yes."""
+    how: Literal["kill", "stop"] = "kill" if unclean else "stop"
+    ask = not (unclean or force)
+    names = rolling_restart(chosen(cluster), targets, how=how, complete=not unclean, ask=ask)
     out.print(", ".join(names), markup=False)
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.cluster.members import Targets
 from harness.faults.base import Events
+from harness.faults.ok_to_stop import require_ok_to_stop
 from harness.faults.process import nodes_down
 
 
@@ -16,18 +17,20 @@ def rolling_restart(
     *,
     how: Literal["stop", "kill"] = "stop",
     complete: bool = True,
+    ask: bool = False,
     events: Events | None = None,
 ) -> list[str]:
     """Restarts nodes one after the other, each once the one before serves; returns them in that order.
 
-    `stop` shuts each down cleanly, `kill` ends it as a crash does. `complete`: the next
-    one waits until every replica is in sync again.
-    With
-    `kill` and without that, partitions may end up without any replica that can be trusted, and stay without a leader.
+    `stop` shuts each down cleanly, `kill` ends it as a crash does. `complete`: the next one waits until every replica
+    is in sync again. With `kill` and without that, partitions may end up without any replica that can be trusted, and
+    stay without a leader. `ask`: each is restarted once `kafka-racks.sh ok-to-stop` says yes.
     Raises RackspanError; the node at hand then runs again, if it can.
     """
     names = [n.name for n in cluster.select(targets)]
     for name in names:
+        if ask:
+            require_ok_to_stop(cluster, name)
         with nodes_down(cluster, name, how=how, events=events, name=f"roll {how}"):
             pass
         if complete:

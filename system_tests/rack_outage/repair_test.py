@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from harness.admin.reassignment import wait_reassigned
 from system_tests.lib import expect
@@ -33,10 +34,21 @@ class Repair(RackTest):
             wanted = {p["partition"]: p["replicas"] for p in json.loads(file.read_text())["partitions"]}
             assert all(replicas[0] == NARROW[p][0] for p, replicas in wanted.items()), wanted
 
+            lose = ("what-if", "--lose", "broker:1,broker:2", "--topic", "narrow")
+            planned = answers(ask(kafka, *lose, "--reassignment", str(file))[1])
+            assert (answers(ask(kafka, *lose)[1]), planned) == (("no", "no", "no"), ("yes", "yes", "no"))
+
             writer = self.producer(kafka, "during", "narrow", rate=RATE, duration=3600)
             kafka.tool("kafka-reassign-partitions.sh", "--execute", "--reassignment-json-file", str(file))
             wait_reassigned(kafka.kafka, "narrow", wanted)
             acks = writer.end()
             assert ask(kafka, "audit")[0] == 0
+            assert answers(ask(kafka, *lose)[1]) == planned
             assert set(acks.counts) == {("OK", "")}, acks.counts
             expect.once_each([acks], self.read(kafka, "narrow"))
+
+
+def answers(found: dict[str, Any]) -> tuple[str, str, str]:
+    """What is predicted for the first topic: readable, electable, writable with acks=all."""
+    topic = found["scenarios"][0]["topics"][0]
+    return topic["readable"], topic["electable"], topic["writable"]["acksAll"]

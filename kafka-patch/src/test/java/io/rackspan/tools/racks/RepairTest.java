@@ -28,7 +28,7 @@ final class RepairTest {
         List<Move> moves = new Repair(view, 2).moves();
         assertEquals(List.of(new Move("t", 0, List.of(1, 2), List.of(1, 3))), moves);
         assertEquals(1, moves.get(0).copies());
-        assertEquals(List.of(), new PlacementAudit(Repair.after(view, moves), 2).findings());
+        assertEquals(List.of(), new PlacementAudit(PlannedMoves.apply(view, moves), 2).findings());
     }
 
     @Test

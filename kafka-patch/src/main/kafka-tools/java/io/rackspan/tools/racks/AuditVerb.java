@@ -25,7 +25,7 @@ final class AuditVerb {
         List<Finding> findings = audit.findings();
         Map<String, Share> shares = audit.shares();
         List<Move> moves = repair == null ? List.of() : new Repair(view, minRacks).moves();
-        List<Finding> left = moves.isEmpty() ? findings : new PlacementAudit(Repair.after(view, moves), minRacks).findings();
+        List<Finding> left = moves.isEmpty() ? findings : new PlacementAudit(PlannedMoves.apply(view, moves), minRacks).findings();
         Verdict answer = Verdict.of(left.isEmpty());
         if (!moves.isEmpty())
             Output.write(repair, Repair.document(moves));

@@ -98,6 +98,7 @@ public final class RacksCommand {
         whatIf.addArgument("--lose").metavar("RACK|BROKER[,...]").help("Racks or brokers. rack: or broker: before a name says which one is meant.");
         whatIf.addArgument("--all-racks").type(Integer.class).choices(1, 2).help("Each rack, or each pair of racks, in place of --lose.");
         whatIf.addArgument("--unclean").action(Arguments.storeTrue()).help("What had not reached a disk is lost with them, as in a power cut.");
+        whatIf.addArgument("--reassignment").metavar("FILE").help("Once the moves of this file are done, which is one for kafka-reassign-partitions.sh.");
         settings(whatIf);
         topics(whatIf);
         Subparser stop = verb(verbs, "ok-to-stop", "Check that brokers may be shut down now: nothing that works would stop.");
@@ -160,7 +161,8 @@ public final class RacksCommand {
         if (each == null == (lose == null))
             throw new UsageException("Give either --lose or --all-racks.");
         ClusterView now = read();
-        ClusterView view = planned(now);
+        String file = options.getString("reassignment");
+        ClusterView view = planned(file == null ? now : PlannedMoves.apply(now, PlannedMoves.read(Path.of(file), now)));
         boolean unclean = options.getBoolean("unclean");
         List<Loss> losses = each == null ? List.of(Loss.parse(view, lose, unclean)) : Loss.ofEach(view, each, unclean);
         if (losses.isEmpty())

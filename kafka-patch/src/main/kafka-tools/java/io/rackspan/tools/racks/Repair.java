@@ -13,8 +13,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.SortedMap;
-import java.util.TreeMap;
 
 /**
  * A reassignment after which an audit finds nothing, or as little as it can. Each partition gets the placement that copies the fewest
@@ -134,20 +132,6 @@ final class Repair {
         return view.brokers().values().stream().filter(broker -> !broker.fenced() && broker.rack().equals(rack)).map(Broker::id)
             .filter(broker -> !before.contains(broker) && !after.contains(broker))
             .min(Comparator.comparing((Integer broker) -> load.getOrDefault(broker, 0)).thenComparing(broker -> broker)).orElse(null);
-    }
-
-    /** The cluster once the moves are done. */
-    static ClusterView after(ClusterView view, List<Move> moves) {
-        Map<String, Map<Integer, Move>> byTopic = new HashMap<>();
-        moves.forEach(move -> byTopic.computeIfAbsent(move.topic, name -> new HashMap<>()).put(move.partition, move));
-        SortedMap<String, Topic> topics = new TreeMap<>(view.topics());
-        byTopic.forEach((name, moved) -> topics.computeIfPresent(name, (same, topic) -> new Topic(name, topic.own(), topic.partitions().stream()
-            .map(partition -> moved(partition, moved.get(partition.index()))).toList())));
-        return view.withTopics(topics);
-    }
-
-    private static Partition moved(Partition partition, Move move) {
-        return move == null ? partition : new Partition(partition.index(), partition.leader(), move.after, move.after, List.of(), List.of());
     }
 
     /** The document that kafka-reassign-partitions.sh takes. */
