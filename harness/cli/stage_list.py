@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from harness.cli.second_attempts import OPTIONS
 from harness.cli.test_stages import Stage
 from harness.common.errors import usage_error
 from harness.common.paths import project_root
@@ -157,7 +158,7 @@ def _module(*arguments: str) -> Sequence[str]:
 
 def _pytest(name: str, covers: tuple[str, ...], reports: Path, *arguments: str) -> ListedStage:
     place = reports / name.replace(" ", "-")
-    command = _module("pytest", "-q", "--durations=10", *arguments, f"--junitxml={place / 'junit.xml'}")
+    command = _module("pytest", "-q", "--durations=10", *OPTIONS, *arguments, f"--junitxml={place / 'junit.xml'}")
     return ListedStage(name, covers, lambda: command, place)
 
 

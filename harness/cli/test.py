@@ -11,6 +11,7 @@ import typer
 
 from harness.cli import stage_list, test_stages, test_times
 from harness.cli.output import ConsoleProgress, err, out, table
+from harness.cli.second_attempts import flaky
 from harness.cli.stage_list import ACKS_TESTS, CLEAN_ROOT, COMPILED, SYSTEM_TESTS, system_tests
 from harness.cli.system_packages import (
     BACKENDS,
@@ -117,8 +118,11 @@ def results_folder() -> Path:
 
 
 def report_failures(folder: Path) -> None:
-    """Prints the system tests below a results folder that failed, or passed at the second attempt only."""
+    """Prints the system tests below a results folder that failed, and each test that passed at the second attempt."""
     for report in sorted(folder.glob("**/system/*/*/report.json")):
         if "latest" not in report.parts:
             for line in failures(read_report(report)):
                 err.print(line, markup=False)
+    for log in sorted(folder.glob("logs/*.log")):
+        for name in flaky(log):
+            err.print(f"FLAKY {name}\n  passed at the second attempt; log: {log}", markup=False)

@@ -49,6 +49,6 @@ class Repair(RackTest):
 
 
 def answers(found: dict[str, Any]) -> tuple[str, str, str]:
-    """What is predicted for the first topic: readable, electable, writable with acks=all."""
+    """Predictions for the first topic: readable, electable, writable with acks=all."""
     topic = found["scenarios"][0]["topics"][0]
     return topic["readable"], topic["electable"], topic["writable"]["acksAll"]
