@@ -193,4 +193,4 @@ def system_tests(name: str, suites: list[str], folder: Path) -> Stage:
     """Suites or paths of ducktape tests as a stage. A test that fails is tried once more: the machine may be shared."""
     place = folder / "system"
     session = [sys.executable, "-m", "harness.ducktape_support.session", "--results", str(place), "--attempts", "2"]
-    return Stage(name, [*session, *suites], place, limit=3600)
+    return Stage(name, [*session, *suites], place, limit=4800)

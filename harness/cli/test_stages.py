@@ -38,7 +38,7 @@ class Stage:
     name: str
     command: Sequence[str]
     results: Path | None = None
-    limit: float = 2400.0
+    limit: float = 3600.0
     teardown: float = 120.0
 
 
