@@ -28,7 +28,7 @@ from system_tests.lib.base import RackTest
 from system_tests.third_party_clients.outcomes import ClientResult, Reported, skipped
 
 REFUSALS = "kafka_server_BrokerTopicMetrics_FailedProduceRequestsPerSec_total"
-LASTING_S = 600  # no producer ends before it is ordered to
+LASTING_S = 1800  # no producer ends before it is ordered to
 AT_ONCE = 4  # programs started at a time: more only wait for the processor
 
 Producers = Mapping[str, LoadService | ClientProducer]

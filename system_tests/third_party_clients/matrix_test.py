@@ -17,7 +17,7 @@ from system_tests.third_party_clients.client_group import ClientGroup, violation
 
 SPREAD = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]  # brokers 1 and 2 are in rack a, 3 is in b
 PASSING, STAYING, MISTAKEN, DEFAULTS = "passing", "staying", "mistaken", "defaults"
-LONG_S, SHORT_S = 120.0, 8.0  # how long a client may try for a record
+LONG_S, SHORT_S = 300.0, 8.0  # how long a client may try for a record
 MISTAKEN_S = 30.0  # the same where it must not try: longer than a machine stalls
 OUTAGE_S = 12.0  # at least, from when writes are refused
 RATE = 4.0  # each record is tried about once a second, by some clients at a price

@@ -11,7 +11,7 @@ from harness.ducktape_support.load_service import Acks
 from harness.ducktape_support.steered_service import Row
 
 # Beyond its own limit a client gets this long, in seconds: machines may stall.
-GRACE_S = 60.0
+GRACE_S = 150.0
 OWN_RETRIES = "with its own retries"
 
 
