@@ -26,6 +26,13 @@ ACKS_TESTS = "acks system tests"
 RACK_TESTS = "rack system tests"
 # Two sessions of about the same length: one computes while the other waits. The others are in that of acks.
 RACK_FOLDERS = ("proposals", "rack_outage", "upgrade")
+# Files of system tests that only --full runs whole, and what of each the default runs: the matrix has 27 programs of
+# ten client libraries side by side, the others have a second variant of the same scene.
+LONG_TESTS = {
+    "system_tests/third_party_clients/matrix_test.py": "",
+    "system_tests/frameworks/exactly_once_test.py": "Frameworks.test_acks_min_insync_replicas",
+    "system_tests/rack_outage/waiting_test.py": "Waiting.test_with_min_insync_racks",
+}
 # All of the main job's comparison runs, and claims nothing.
 SHORT = ("--rounds", "2", "--block", "4", "--warmup", "3", "--jvm", "quick")
 CAMPAIGN = 3 * 3600.0  # seconds that a long stage may take on a busy machine
@@ -62,8 +69,8 @@ def all_stages(folder: Path, full: bool) -> list[ListedStage]:
     reports, long = folder / "reports", CAMPAIGN if full else Stage.limit
     made = [
         *_checks_of_text(),
-        _system_tests(ACKS_TESTS, folder / "acks"),
-        _system_tests(RACK_TESTS, folder / "racks"),
+        _system_tests(ACKS_TESTS, folder / "acks", full),
+        _system_tests(RACK_TESTS, folder / "racks", full),
         _pytest("analysis", ("spark_analysis",), reports, "spark_analysis/tests"),
         _pytest("harness clusters", HARNESS, reports, "harness/tests", "-m", "cluster and not documents"),
         _pytest(
@@ -176,9 +183,17 @@ def _soak(out: Path, full: bool) -> Sequence[str]:
     return (_COMMAND, "soak", "--seed", "1", *cycles, "--backend", backend, "--out", str(out))
 
 
-def _system_tests(name: str, folder: Path) -> ListedStage:
-    made = system_tests(name, beside_the_plan(name), folder)
-    return ListedStage(made.name, ("system_tests", *HARNESS), lambda: made.command, made.results, made.limit)
+def _system_tests(name: str, folder: Path, full: bool) -> ListedStage:
+    files = beside_the_plan(name)
+    made = system_tests(name, files if full else [chosen for file in files if (chosen := _by_default(file))], folder)
+    long = ", ".join(Path(file).stem for file in files if file in LONG_TESTS)
+    return ListedStage(made.name, ("system_tests", *HARNESS), lambda: made.command, made.results, made.limit, long)
+
+
+def _by_default(file: str) -> str:
+    """The file, the test of it that the default runs, or "" for none."""
+    chosen = LONG_TESTS.get(file, file)
+    return f"{file}::{chosen}" if chosen and chosen != file else chosen
 
 
 def beside_the_plan(name: str) -> list[str]:
