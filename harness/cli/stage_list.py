@@ -26,7 +26,7 @@ ACKS_TESTS = "acks system tests"
 RACK_TESTS = "rack system tests"
 # Two sessions of about the same length: one computes while the other waits. The others are in that of acks.
 RACK_FOLDERS = ("proposals", "rack_outage", "upgrade")
-# Files of system tests that only --full runs whole, and what of each the default runs: the matrix has 27 programs of
+# Files of system tests of which only --full runs all, and what the default runs of each: the matrix has 27 programs of
 # ten client libraries side by side, the others have a second variant of the same scene.
 LONG_TESTS = {
     "system_tests/third_party_clients/matrix_test.py": "",
