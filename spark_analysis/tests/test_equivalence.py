@@ -58,7 +58,7 @@ def passed(document: dict[str, Any], gate: dict[str, Any]) -> bool:
     return outcome.met
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(RATIOS, APART, APART)
 def test_a_noisier_control_never_turns_a_miss_into_a_pass(
     ratios: list[float], apart: list[float], more: list[float]
