@@ -93,7 +93,7 @@ def all_stages(folder: Path, full: bool) -> list[ListedStage]:
                 "documents" if full else "documents and not slow",
             ),
             limit=long,
-            only_full="heavy commands",
+            only_full="heavy commands, long documents",
         ),
         ListedStage(
             "soak",

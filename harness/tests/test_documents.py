@@ -50,7 +50,7 @@ ELSEWHERE = {
     "./rackspan check runs/*-cycle-1 --out build/check": "the soak, on its own runs",
     "./rackspan bench campaigns/near-far.yaml": "test_bench.py has a campaign that is over sooner",
     "./rackspan report --into docs/results/performance.md": "test_bench.py, into a document of its own",
-    "./rackspan test system_tests/third_party_clients": "acks system tests",
+    "./rackspan test system_tests/third_party_clients": "acks system tests, with --full",
     "./rackspan test system_tests/sanity/harness_test.py": "acks system tests",
     "./rackspan test system_tests/suites/smoke.yml": "system tests and main job; test_runner.py looks at the suite",
 }
@@ -75,6 +75,9 @@ HEAVY = (
     ".venv/bin/python -m spark_analysis.benchmarks.checker --records 1e4",
     ".venv/bin/python -m harness.benchmark.cold_start --rounds 10",
 )
+
+# Documents of two minutes or more, with clusters of their own: only `rackspan test --full` runs them.
+LONG = ("docs/quickstart.md", "harness/README.md", "system_tests/README.md")
 
 # Topics that documents name, and the settings that they may change: a page on upgrades shows that none is left.
 TOPICS = ("my-topic", "__consumer_offsets")
@@ -179,7 +182,11 @@ def _wanted(document: Path, heavy: bool) -> list[str]:
 
 
 def _of(documents: list[Path]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("document", documents, ids=lambda p: str(p.relative_to(project_root())))
+    named = {str(d.relative_to(project_root())): d for d in documents}
+    return pytest.mark.parametrize(
+        "document",
+        [pytest.param(d, id=name, marks=[pytest.mark.slow] if name in LONG else []) for name, d in named.items()],
+    )
 
 
 @_of(sorted(DOCUMENTS, key=lambda d: "HOST:9092" in d.read_text()))  # their cluster is not up for the others
@@ -214,6 +221,10 @@ def test_every_command_is_run_here_or_elsewhere() -> None:
     run = [c for d in DOCUMENTS for heavy in (False, True) for c in _wanted(d, heavy)]
     assert {c for d in DOCUMENTS for c in commands(d.read_text())} == {*run, *ELSEWHERE}
     assert set(HEAVY) <= set(run) and not set(HEAVY) & set(ELSEWHERE)
+
+
+def test_long_documents_are_there() -> None:
+    assert set(LONG) <= {str(d.relative_to(project_root())) for d in DOCUMENTS}
 
 
 def test_what_runs_elsewhere_is_still_in_a_document() -> None:

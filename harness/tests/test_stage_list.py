@@ -54,7 +54,7 @@ def test_an_unknown_stage_is_refused_with_the_nearest_name() -> None:
 def test_the_default_says_what_it_skips() -> None:
     line = skipped_without_full(all_stages(Path("results"), False))
     assert line.startswith("only `rackspan test --full` runs: ")
-    for part in ("soak (24 of 30 cycles)", "documents (heavy commands)", *LONG):
+    for part in ("soak (24 of 30 cycles)", "documents (heavy commands, long documents)", *LONG):
         assert part in line
 
 
