@@ -36,7 +36,7 @@ class Repair(RackTest):
 
             lose = ("what-if", "--lose", "broker:1,broker:2", "--topic", "narrow")
             planned = answers(ask(kafka, *lose, "--reassignment", str(file))[1])
-            assert (answers(ask(kafka, *lose)[1]), planned) == (("no", "no", "no"), ("yes", "yes", "no"))
+            assert (answers(ask(kafka, *lose)[1]), planned) == (("no", "no", "no"), ("yes", "yes", "yes"))
 
             writer = self.producer(kafka, "during", "narrow", rate=RATE, duration=3600)
             kafka.tool("kafka-reassign-partitions.sh", "--execute", "--reassignment-json-file", str(file))
