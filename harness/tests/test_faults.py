@@ -174,23 +174,6 @@ def test_a_rolling_restart_restarts_one_node_at_a_time(cluster: KafkaCluster) ->
     assert cluster.node("b1").look()[0] != before["b1"]
 
 
-def test_a_broker_that_may_not_stop_is_restarted_by_force_only(cluster: KafkaCluster) -> None:
-    before = cluster.node("b1").look()[0]
-    topics = Topics(cluster.bootstrap)
-    topics.create("needs-both", [[1, 2]], min_insync_replicas=2)
-    try:
-        refused = rackspan("fault", "roll", "b1", home=home_of(cluster))
-        assert refused.returncode == Exit.FAILED and refused.stdout == "", refused
-        assert "b1 was not restarted: it may not be shut down now" in refused.stderr
-        assert "needs-both-0" in refused.stderr and "`--force`" in refused.stderr
-        assert cluster.node("b1").look()[0] == before
-        forced = rackspan("fault", "roll", "b1", "--force", home=home_of(cluster))
-        assert (forced.returncode, forced.stdout) == (0, "b1\n"), forced.stderr
-        assert cluster.node("b1").look()[0] != before
-    finally:
-        topics.delete("needs-both")
-
-
 def test_watching_on_a_terminal_shows_changes_until_q(cluster: KafkaCluster) -> None:
     """The screen shows a rack that goes down and comes up; q and Ctrl-C both restore the terminal, Ctrl-C also where
     it was ignored at first.
