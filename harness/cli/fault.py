@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -192,9 +192,13 @@ def roll(
     cluster: ClusterOption = None,
 ) -> None:
     """Restart nodes one after the other (a rolling restart), brokers once `kafka-racks.sh ok-to-stop` says yes."""
-    how: Literal["kill", "stop"] = "kill" if unclean else "stop"
-    ask = not (unclean or force)
-    names = rolling_restart(chosen(cluster), targets, how=how, complete=not unclean, ask=ask)
+    names = rolling_restart(
+        chosen(cluster),
+        targets,
+        how="kill" if unclean else "stop",
+        complete=not unclean,
+        ask=not (unclean or force),
+    )
     out.print(", ".join(names), markup=False)
 
 

@@ -28,10 +28,10 @@ RACK_TESTS = "rack system tests"
 RACK_FOLDERS = ("proposals", "rack_outage", "upgrade")
 # Files of system tests of which only --full runs all, and what the default runs of each: the matrix has 27 programs of
 # ten client libraries side by side, the others have a second variant of the same scene.
-LONG_TESTS = {
-    "system_tests/third_party_clients/matrix_test.py": "",
-    "system_tests/frameworks/exactly_once_test.py": "Frameworks.test_acks_min_insync_replicas",
-    "system_tests/rack_outage/waiting_test.py": "Waiting.test_with_min_insync_racks",
+LONG_TESTS: dict[str, tuple[str, ...]] = {
+    "system_tests/third_party_clients/matrix_test.py": (),
+    "system_tests/frameworks/exactly_once_test.py": ("Frameworks.test_acks_min_insync_replicas",),
+    "system_tests/rack_outage/waiting_test.py": ("Waiting.test_with_min_insync_racks",),
 }
 # All of the main job's comparison runs, and claims nothing.
 SHORT = ("--rounds", "2", "--block", "4", "--warmup", "3", "--jvm", "quick")
@@ -185,15 +185,14 @@ def _soak(out: Path, full: bool) -> Sequence[str]:
 
 def _system_tests(name: str, folder: Path, full: bool) -> ListedStage:
     files = beside_the_plan(name)
-    made = system_tests(name, files if full else [chosen for file in files if (chosen := _by_default(file))], folder)
+    made = system_tests(name, files if full else [part for file in files for part in _by_default(file)], folder)
     long = ", ".join(Path(file).stem for file in files if file in LONG_TESTS)
     return ListedStage(made.name, ("system_tests", *HARNESS), lambda: made.command, made.results, made.limit, long)
 
 
-def _by_default(file: str) -> str:
-    """The file, the test of it that the default runs, or "" for none."""
-    chosen = LONG_TESTS.get(file, file)
-    return f"{file}::{chosen}" if chosen and chosen != file else chosen
+def _by_default(file: str) -> list[str]:
+    """The file, or the tests of it that the default runs."""
+    return [f"{file}::{test}" for test in LONG_TESTS[file]] if file in LONG_TESTS else [file]
 
 
 def beside_the_plan(name: str) -> list[str]:

@@ -8,7 +8,7 @@ from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.errors import RackspanError
 from harness.hosts.host import exports
 
-_NO_TOOL = 127  # as a shell has it for a command that is not there
+_NO_TOOL = 127  # a shell's exit code for a command that is not there
 _STARTS_AND_ENDS_IN = 60.0  # seconds
 
 
@@ -24,8 +24,7 @@ def require_ok_to_stop(cluster: KafkaCluster, name: str, seconds: float = 60.0) 
     script = node.distribution.script("kafka-racks.sh")
     at = ["--bootstrap-server", cluster.bootstrap]
     question = shlex.join([script, "ok-to-stop", str(node.node.id), "--wait", f"{seconds:.0f}", *at])
-    command = f"{exports(node.tool_environment())}test -x {shlex.quote(script)} || exit {_NO_TOOL}; {question}"
-    answer = node.host.shell(command, seconds=seconds + _STARTS_AND_ENDS_IN)
+    answer = node.host.shell(exports(node.tool_environment()) + question, seconds=seconds + _STARTS_AND_ENDS_IN)
     if answer.code not in (0, _NO_TOOL):
         raise RackspanError(
             f"{name} was not restarted: it may not be shut down now",
