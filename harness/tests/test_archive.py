@@ -12,7 +12,7 @@ from harness.distribution.locate import find
 
 OFFICIAL = tomllib.loads((project_root() / "kafka-patch" / "official-archive.toml").read_text())
 OWN = {
-    "bin": {"rackspan": {"kafka-racks.sh", "kafka-stock-check.sh", "rackspan-kafka.sh"}, "stock": set()},
+    "bin": {"rackspan": {"kafka-racks.sh", "rackspan-kafka.sh"}, "stock": set()},
     "config": {kind: {"jmx-exporter.yml", "kubernetes", "monitoring"} for kind in ("rackspan", "stock")},
     "libs": {"rackspan": {"jmx_prometheus_javaagent-1.0.1.jar"}, "stock": {"jmx_prometheus_javaagent-1.0.1.jar"}},
 }

@@ -34,7 +34,6 @@ HELP = {
     "kafka-metadata-quorum": 0,
     "kafka-racks": 0,
     "kafka-run-class": 0,  # goes to java
-    "kafka-stock-check": 0,
     "kafka-storage": 0,
     "rackspan-kafka": 2,
     "trogdor": 0,

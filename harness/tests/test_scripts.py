@@ -20,6 +20,7 @@ from harness.tests.kafka_tools import script, tool
 from harness.tests.limits import STUCK
 
 pytestmark = pytest.mark.cluster
+WHOLE = "--remove is for the cluster as a whole: give it with --level 0, without --set and --topic."
 SPEC = {"name": "scripts", "racks": "a:1,b:1", "controllers": 1}
 
 
@@ -79,26 +80,32 @@ def test_settings_unknown_to_stock_are_listed_and_removed(cluster: KafkaCluster)
     at = ("--bootstrap-server", cluster.bootstrap)
     default = ("--alter", "--entity-type", "brokers", "--entity-default")
     tool(cluster, "kafka-configs", *default, "--add-config", "min.insync.racks=1,acks.all.scope=isr")
-    found = script("kafka-stock-check", *at)
-    listed = found.stdout.splitlines()  # topics of other tests come first, if there are any
+    to_stock = ("kafka-racks", "preflight", "--level", "0", *at)
+    found = script(*to_stock)
+    *listed, hint, _ = found.stdout.splitlines()  # topics of other tests come first, if there are any
     own = ["brokers - acks.all.scope=isr min.insync.racks=1", "feature rackspan.version=1"]
     assert (found.returncode, listed[-2:]) == (1, own), found
     assert all(line.startswith("topics ") for line in listed[:-2]), found
-    assert found.stderr.startswith("stock Kafka does not know these settings. Stop clients that send ")
-    assert found.stderr.endswith(", then: kafka-stock-check.sh ... --remove\n")
-    removed = script("kafka-stock-check", *at, "--remove")
-    assert removed.returncode == 0, removed
-    clean = script("kafka-stock-check", *at)
-    assert (clean.returncode, clean.stdout) == (0, "nothing is set that stock Kafka does not know\n"), clean
+    assert hint.startswith("stock Kafka does not know these. Stop clients that send "), found
+    assert hint.endswith(", then remove them with --remove"), found
+    document = json.loads(script(*to_stock, "-o", "json").stdout)
+    settings = {"acks.all.scope": "isr", "min.insync.racks": "1"}
+    assert document["answer"] == "no" and document["unknownToStock"]["level"] == 1
+    assert {"type": "brokers", "name": "", "settings": settings} in document["unknownToStock"]["settings"], document
+    removed = script(*to_stock, "--remove")
+    clean = script(*to_stock)
+    for at_stock in (removed, clean):
+        assert at_stock.returncode == 0, at_stock
+        assert at_stock.stdout.startswith("nothing is set that stock Kafka does not know\n"), at_stock
     tool(cluster, "kafka-features", "upgrade", "--feature", "rackspan.version=1")
 
 
-def test_the_stock_check_knows_every_setting_of_the_patches() -> None:
+def test_the_preflight_for_stock_knows_every_setting_of_the_patches() -> None:
     patches = (project_root() / "kafka-patch" / "patches").glob("*.patch")
     added = {
         n for p in patches for n in re.findall(r'^\+.* ([A-Z_]+_CONFIG) = "[a-z.]+";', p.read_text(), re.MULTILINE)
     }
-    tool = project_root() / "kafka-patch/src/main/kafka-tools/java/io/rackspan/tools/StockCheck.java"
+    tool = project_root() / "kafka-patch/src/main/kafka-tools/java/io/rackspan/tools/racks/StockSettings.java"
     listed = set(re.findall(r"TopicConfig\.([A-Z_]+_CONFIG)", tool.read_text()))
     assert added == listed and len(added) >= 3
 
@@ -184,6 +191,8 @@ def test_questions_about_racks_are_answered_or_refused(cluster: KafkaCluster, tm
     for arguments, text in (
         (("ok-to-stop", "9"), "Broker 9 is not registered. Brokers: [1, 2].\n"),
         (("what-if",), "Give either --lose or --all-racks.\n"),
+        (("preflight", "--level", "1", "--remove"), f"{WHOLE}\n"),
+        (("preflight", "--level", "0", "--remove", "--topic", "t"), f"{WHOLE}\n"),
         (("what-if", "--lose", "c"), "'c' is neither a rack nor a registered broker. Racks: a, b; brokers: [1, 2].\n"),
         (("status", "--topic", "none"), "Topic 'none' is not there. Name one that is, or leave --topic out.\n"),
     ):
@@ -197,8 +206,8 @@ def test_questions_about_racks_are_answered_or_refused(cluster: KafkaCluster, tm
 
 def test_wrong_options_print_the_usage() -> None:
     for arguments in ((), ("--bootstrap-server",), ("--delete",)):
-        wrong = script("kafka-stock-check", *arguments)
-        assert wrong.returncode == Exit.USAGE and "usage: kafka-stock-check.sh" in wrong.stderr, wrong
+        wrong = script("kafka-racks", *arguments)
+        assert wrong.returncode == Exit.USAGE and "usage: kafka-racks.sh" in wrong.stderr, wrong
     assert script("kafka-run-class").returncode == 1  # as those of Apache Kafka
     assert "usage: kafka-server-start.sh [-daemon] server.properties" in script("kafka-server-start").stderr
     without = script("kafka-topics", "--version", env={"JAVA_HOME": "/nowhere"})

@@ -35,7 +35,7 @@ class Formatted(RackTest):
                 ends_as_stock(kafka, name)
             absent = standby(kafka)[-1]
             kafka.kafka.stop(absent)
-            kafka.tool("kafka-stock-check.sh", "--remove")
+            kafka.tool("kafka-racks.sh", "preflight", "--level", "0", "--remove")
             kafka.kafka.start(absent)
             for name in ("a1", "b1", *standby(kafka)):
                 roll(kafka, name, "stock")

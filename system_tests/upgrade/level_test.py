@@ -38,7 +38,7 @@ class Level(RackTest):
             lowering = kafka.try_tool("kafka-features.sh", "downgrade", "--feature", f"{FEATURE}=0")
             assert lowering.code == 1 and f"topic orders {MIN_RACKS}=3" in lowering.out + lowering.err, lowering
             assert level(kafka) == 1
-            kafka.tool("kafka-stock-check.sh", "--remove")
+            kafka.tool("kafka-racks.sh", "preflight", "--level", "0", "--remove")
             assert level(kafka) == 0
             taken = self.produce(kafka, "taken", "orders", 10)
             expect.all_acknowledged(taken, 10)

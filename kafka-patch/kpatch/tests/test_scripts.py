@@ -57,7 +57,7 @@ def test_a_server_takes_daemon_settings_and_extra_arguments(tmp_path: Path) -> N
 
 def test_scripts_of_our_own_classes_are_in_the_patched_distribution_only() -> None:
     own = set(scripts.generate(TABLE, own=True)) - set(scripts.generate(TABLE, own=False))
-    assert own == {"kafka-racks.sh", "kafka-stock-check.sh"}
+    assert own == {"kafka-racks.sh"}
 
 
 def test_an_unknown_key_is_refused(tmp_path: Path) -> None:

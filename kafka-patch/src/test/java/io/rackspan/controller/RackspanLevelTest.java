@@ -143,7 +143,7 @@ final class RackspanLevelTest {
             controller.alter(CLUSTER, "acks.all.scope", "min.insync.replicas");
             controller.alterIsr(1, 2);
             assertEquals(INVALID + "0 for feature rackspan.version. Settings of the present level are in use: the cluster default " +
-                "acks.all.scope=min.insync.replicas, topic t min.insync.racks=2. Remove them with kafka-stock-check.sh --bootstrap-server HOST:PORT --remove.",
+                "acks.all.scope=min.insync.replicas, topic t min.insync.racks=2. Remove them with kafka-racks.sh preflight --level 0 --remove --bootstrap-server HOST:PORT.",
                 lower(controller));
             assertEquals(Set.of(3, 4), controller.eligible());
             controller.alter(CLUSTER, "acks.all.scope", null);

@@ -193,7 +193,7 @@ final class RackspanLevel {
         List<String> reasons = new ArrayList<>();
         if (!used.isEmpty())
             reasons.add("Settings of the present level are in use: " + LevelSettings.named(used) +
-                ". Remove them with kafka-stock-check.sh --bootstrap-server HOST:PORT --remove.");
+                ". Remove them with kafka-racks.sh preflight --level 0 --remove --bootstrap-server HOST:PORT.");
         SortedSet<String> eligible = new TreeSet<>();
         partitions.forEachPartition((topic, partition) -> {
             if (partition.leader < 0 && partition.elr.length > 1 && partitions.getTopicEffectiveMinIsr(topic) < 2)

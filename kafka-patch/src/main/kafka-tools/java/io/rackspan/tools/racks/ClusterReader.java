@@ -118,7 +118,8 @@ final class ClusterReader {
         return found;
     }
 
-    private static Map<String, String> values(Config config, ConfigSource source) {
+    /** The values of {@link ClusterView#SETTINGS} that come from this source. */
+    static Map<String, String> values(Config config, ConfigSource source) {
         Map<String, String> found = new HashMap<>();
         for (ConfigEntry entry : config.entries())
             if (entry.source() == source && entry.value() != null && ClusterView.SETTINGS.contains(entry.name()))

@@ -18,16 +18,23 @@ final class PreflightVerb {
     private PreflightVerb() {
     }
 
-    /** @param planned the same cluster as it would be */
-    static int run(ClusterView view, ClusterView planned, Collection<Topic> topics, Output output) {
+    /**
+     * @param planned the same cluster as it would be
+     * @param stock   what is in the way of stock nodes, which no is the answer to unless it is nothing; null if that is not asked
+     */
+    static int run(ClusterView view, ClusterView planned, Collection<Topic> topics, StockSettings stock, Output output) {
         List<Change> changes = topics.stream().map(topic -> change(view, planned, topic)).toList();
-        Verdict answer = changes.stream().map(Change::answer).reduce(Verdict.YES, Verdict::and);
+        Verdict answer = changes.stream().map(Change::answer).reduce(stock == null || stock.isNothing() ? Verdict.YES : Verdict.NO, Verdict::and);
         if (output.isJson()) {
             Map<String, Object> document = Output.document("preflight", answer);
+            if (stock != null)
+                document.put("unknownToStock", Map.of("level", stock.level(), "settings", stock.document()));
             document.put("topics", changes.stream().map(PreflightVerb::document).toList());
             output.json(document);
             return answer.exitCode();
         }
+        if (stock != null)
+            stockLines(stock).forEach(output::line);
         List<List<Object>> rows = new ArrayList<>();
         for (Change change : changes)
             if (change.answer != Verdict.YES)
@@ -36,6 +43,14 @@ final class PreflightVerb {
             output.table(List.of("TOPIC", "PARTITIONS", "REFUSING-NOW", "REFUSING-MORE", "REASON"), rows);
         output.line((changes.size() - rows.size()) + " of " + changes.size() + " topic(s) would refuse no more than now");
         return answer.exitCode();
+    }
+
+    private static List<String> stockLines(StockSettings stock) {
+        if (stock.isNothing())
+            return List.of("nothing is set that stock Kafka does not know");
+        List<String> lines = new ArrayList<>(stock.lines());
+        lines.add("stock Kafka does not know these. Stop clients that send acks=min.insync.replicas, then remove them with --remove");
+        return lines;
     }
 
     private static Change change(ClusterView view, ClusterView planned, Topic topic) {

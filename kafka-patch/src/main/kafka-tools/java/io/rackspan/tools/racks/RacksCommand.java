@@ -41,6 +41,9 @@ public final class RacksCommand {
     private static final String NAME = "kafka-racks.sh";
     private static final long PAUSE_MS = 1_000;
 
+    /** Brokers have applied a change of metadata long before. */
+    private static final long APPLIED_MS = 10_000;
+
     private final Admin admin;
     private final Namespace options;
     private final Output output;
@@ -111,6 +114,8 @@ public final class RacksCommand {
         Subparser preflight = verb(verbs, "preflight", "Predict what would be refused now with other settings, or at another level of rackspan.version.");
         settings(preflight);
         preflight.addArgument("--level").metavar("N").type(Integer.class).choices(0, 1).help("The level of rackspan.version.");
+        preflight.addArgument("--remove").action(Arguments.storeTrue())
+            .help("With --level 0: remove what stock Kafka does not know, and lower the level.");
         topics(preflight);
         return parser;
     }
@@ -203,8 +208,28 @@ public final class RacksCommand {
         Integer level = options.getInt("level");
         if (level == null && options.getList("set") == null)
             throw new UsageException("Give --set, --level, or both.");
+        boolean toStock = level != null && level == 0;
+        if (options.getBoolean("remove")) {
+            if (!toStock || options.getList("set") != null || options.getList("topic") != null)
+                throw new UsageException("--remove is for the cluster as a whole: give it with --level 0, without --set and --topic.");
+            remove();
+        }
         ClusterView view = read();
-        return PreflightVerb.run(view, planned(level == null ? view : PlannedSettings.atLevel(view, level.shortValue())), topics(view), output);
+        ClusterView planned = planned(level == null ? view : PlannedSettings.atLevel(view, level.shortValue()));
+        return PreflightVerb.run(view, planned, topics(view), toStock ? StockSettings.read(admin, view) : null, output);
+    }
+
+    private void remove() throws ExecutionException, InterruptedException, UsageException {
+        StockSettings.read(admin, read()).remove(admin);
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(APPLIED_MS);
+        while (!StockSettings.read(admin, read()).isNothing()) {
+            if (System.nanoTime() >= end) {
+                System.err.println(NAME + ": still set: a stock controller does not know what it is to remove. " +
+                    "Start the active controller from this distribution again, then run this.");
+                return;
+            }
+            Thread.sleep(PAUSE_MS);
+        }
     }
 
     private ClusterView planned(ClusterView view) throws UsageException {
