@@ -20,7 +20,7 @@ PASSING, STAYING, MISTAKEN, DEFAULTS = "passing", "staying", "mistaken", "defaul
 LONG_S, SHORT_S = 300.0, 8.0  # how long a client may try for a record
 MISTAKEN_S = 30.0  # the same where it must not try: longer than a machine stalls
 OUTAGE_S = 12.0  # at least, from when writes are refused
-RATE = 4.0  # each record is tried about once a second, by some clients at a price
+RATE = 1.0  # a record is tried once a second, by some clients one after the other: more would queue in them
 
 GROUP = Allowed(
     r"\[GroupCoordinator id=\d+\] Failed to load metadata from __consumer_offsets-\d+ ",
@@ -56,7 +56,7 @@ class ClientMatrix(RackTest):
         passing = group.produce(PASSING, 3, LONG_S, RATE)
         staying = group.produce(STAYING, 1, SHORT_S, RATE, remedied=True)
         for producers in (passing, staying, defaults):
-            group.settle("every client to be served", producers, lambda _, a: len(a.ok) >= 10, 60)
+            group.settle("every client to be served", producers, lambda _, a: len(a.ok) >= 10, 120)
         for key, reported in group.finish(MISTAKEN, mistaken, MISTAKEN_S + outcomes.GRACE_S, stop=False).items():
             outcomes.mistaken_topic(group.results[key], reported, MISTAKEN_S)
 
