@@ -20,7 +20,7 @@ from harness.tests.kafka_tools import script, tool
 from harness.tests.limits import STUCK
 
 pytestmark = pytest.mark.cluster
-WHOLE = "--remove is for the cluster as a whole: give it with --level 0, without --set and --topic."
+ALL_OF_IT = "--remove is for all of the cluster: give it with --level 0, without --set and --topic."
 SPEC = {"name": "scripts", "racks": "a:1,b:1", "controllers": 1}
 
 
@@ -191,8 +191,8 @@ def test_questions_about_racks_are_answered_or_refused(cluster: KafkaCluster, tm
     for arguments, text in (
         (("ok-to-stop", "9"), "Broker 9 is not registered. Brokers: [1, 2].\n"),
         (("what-if",), "Give either --lose or --all-racks.\n"),
-        (("preflight", "--level", "1", "--remove"), f"{WHOLE}\n"),
-        (("preflight", "--level", "0", "--remove", "--topic", "t"), f"{WHOLE}\n"),
+        (("preflight", "--level", "1", "--remove"), f"{ALL_OF_IT}\n"),
+        (("preflight", "--level", "0", "--remove", "--topic", "t"), f"{ALL_OF_IT}\n"),
         (("what-if", "--lose", "c"), "'c' is neither a rack nor a registered broker. Racks: a, b; brokers: [1, 2].\n"),
         (("status", "--topic", "none"), "Topic 'none' is not there. Name one that is, or leave --topic out.\n"),
     ):

@@ -6,6 +6,7 @@ from harness.common.wait import wait_for
 from harness.recording.log_errors import Allowed
 from system_tests.lib import expect
 from system_tests.lib.base import RackTest
+from system_tests.lib.kafka_racks import ask
 from system_tests.lib.prometheus import Prometheus, needs_prometheus
 
 UNREACHED = Allowed(
@@ -34,6 +35,10 @@ class Alerts(RackTest):
             )
             prometheus.wait_values('topic:kafka_isr_racks:min{topic="orders"}', {"3"})
             prometheus.wait_values('kafka_server_MetadataLoader_FinalizedLevel{feature="rackspanVersion"}', {"1"})
+            prometheus.wait_firing()
+            ask(kafka, "degrade", "orders", "--to", "1", "--for", "1h", "--reason", "a test of the alert")
+            prometheus.wait_firing("RackspanDegraded")
+            ask(kafka, "restore", "orders")
             prometheus.wait_firing()
 
             kafka.kafka.kill(["b1"])

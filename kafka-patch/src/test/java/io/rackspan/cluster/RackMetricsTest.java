@@ -24,7 +24,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 final class RackMetricsTest {
 
     private static final List<String> PARTITION = List.of("UnderMinRackIsr", "AtMinRackIsr", "IsrRackCount");
-    private static final Set<String> BROKER = Set.of("UnderMinRackIsrPartitionCount", "AtMinRackIsrPartitionCount", "RackCheckFailureRate");
+    private static final Set<String> BROKER = Set.of("UnderMinRackIsrPartitionCount", "AtMinRackIsrPartitionCount", "DegradedMinRackIsrPartitionCount",
+        "RackCheckFailureRate");
 
     private static String partitionBean(String name) {
         return "kafka.cluster:type=Partition,name=" + name + ",topic=orders,partition=0";
@@ -74,6 +75,19 @@ final class RackMetricsTest {
             assertEquals(List.of(0, 0, 1), partitionGauges(), "a partition that requires no racks shows no alarm");
             broker.topicConfig("min.insync.racks", "5");
             assertEquals(List.of(1, 0, 1), partitionGauges(), "asking for more racks than there are is shown");
+        }
+    }
+
+    @Test
+    void partitionsOfDegradedTopicsAreCountedWhereTheyAreLed() throws Exception {
+        try (LeaderFixture broker = new LeaderFixture(Map.of())) {
+            broker.brokers("a", "b");
+            broker.lead(List.of(1, 2), Map.of("min.insync.racks", "1"));
+            assertEquals(0, gauge(brokerBean("DegradedMinRackIsrPartitionCount")));
+            broker.topicConfig("min.insync.racks.degrade", "to=1,from=2,since=2026-01-01T00:00:00Z,until=2026-01-02T00:00:00Z,by=User:ann,reason=x");
+            assertEquals(1, gauge(brokerBean("DegradedMinRackIsrPartitionCount")));
+            broker.publish(broker.electing(-1));
+            assertEquals(0, gauge(brokerBean("DegradedMinRackIsrPartitionCount")));
         }
     }
 

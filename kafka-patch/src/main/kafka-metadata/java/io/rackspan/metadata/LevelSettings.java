@@ -6,6 +6,7 @@ import org.apache.kafka.common.metadata.ConfigRecord;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.ApiError;
 
+import io.rackspan.common.Degrade;
 import io.rackspan.common.RackspanVersion;
 
 import java.util.Collection;
@@ -33,6 +34,8 @@ public final class LevelSettings {
             return false;
         if (name.equals(MIN_RACKS))
             return number(value) > 1;
+        if (name.equals(Degrade.NAME))
+            return true;
         return name.equals(SCOPE) && value.trim().equals("min.insync.replicas");
     }
 
@@ -63,6 +66,8 @@ public final class LevelSettings {
 
     /** The refusal of a record, or no error. */
     public static ApiError check(ConfigRecord record, short level) {
+        if (level > 0 && record.name().equals(Degrade.NAME) && record.value() != null) // The controller writes it without asking
+            return new ApiError(Errors.INVALID_CONFIG, Degrade.NAME + " cannot be set here: set it by kafka-racks.sh degrade, on a topic that is there.");
         if (level > 0 || !needsLevel(record.name(), record.value()))
             return ApiError.NONE;
         return new ApiError(Errors.INVALID_CONFIG, record.name() + "=" + record.value() + " cannot be set for " +

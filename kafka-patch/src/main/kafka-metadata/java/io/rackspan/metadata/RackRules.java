@@ -7,10 +7,13 @@ import org.apache.kafka.image.FeaturesImage;
 import org.apache.kafka.image.MetadataDelta;
 import org.apache.kafka.image.MetadataImage;
 
+import io.rackspan.common.Degrade;
 import io.rackspan.common.RackspanVersion;
 
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * What the metadata log says of racks: the level of rackspan.version and min.insync.racks of each topic. Leaders go by this and by no
@@ -20,7 +23,7 @@ import java.util.Map;
 public final class RackRules {
 
     /** The rules of a cluster at level 0: none. */
-    public static final RackRules NONE = new RackRules((short) 0, null, 1, Map.of());
+    public static final RackRules NONE = new RackRules((short) 0, null, 1, Map.of(), Set.of());
 
     private static final ConfigResource CLUSTER_DEFAULT = new ConfigResource(ConfigResource.Type.BROKER, "");
 
@@ -28,13 +31,15 @@ public final class RackRules {
     private final ConfigurationsImage configs;
     private final int clusterDefault;
     private final Map<String, Integer> byTopic;
+    private final Set<String> degraded;
     private final boolean quorumScope;
 
-    private RackRules(short level, ConfigurationsImage configs, int clusterDefault, Map<String, Integer> byTopic) {
+    private RackRules(short level, ConfigurationsImage configs, int clusterDefault, Map<String, Integer> byTopic, Set<String> degraded) {
         this.level = level;
         this.configs = configs;
         this.clusterDefault = clusterDefault;
         this.byTopic = byTopic;
+        this.degraded = degraded;
         this.quorumScope = LevelSettings.needsLevel(LevelSettings.SCOPE, clusterDefault(LevelSettings.SCOPE, null));
     }
 
@@ -46,12 +51,15 @@ public final class RackRules {
         if (newLevel == 0)
             return NONE;
         Map<String, Integer> topics = new HashMap<>();
+        Set<String> lowered = new HashSet<>();
         newConfigs.resourceData().forEach((resource, config) -> {
             String value = config.data().get(LevelSettings.MIN_RACKS);
             if (resource.type() == ConfigResource.Type.TOPIC && value != null)
                 topics.put(resource.name(), number(value));
+            if (resource.type() == ConfigResource.Type.TOPIC && config.data().containsKey(Degrade.NAME))
+                lowered.add(resource.name());
         });
-        return new RackRules(newLevel, newConfigs, number(newConfigs.configMapForResource(CLUSTER_DEFAULT).get(LevelSettings.MIN_RACKS)), topics);
+        return new RackRules(newLevel, newConfigs, number(newConfigs.configMapForResource(CLUSTER_DEFAULT).get(LevelSettings.MIN_RACKS)), topics, lowered);
     }
 
     private static int number(String value) {
@@ -81,6 +89,11 @@ public final class RackRules {
     /** The min.insync.racks of a topic that is in force; 1 at level 0. */
     public int minRacks(String topic) {
         return byTopic.isEmpty() ? clusterDefault : byTopic.getOrDefault(topic, clusterDefault);
+    }
+
+    /** True if the min.insync.racks of this topic is lowered for a time; see {@link Degrade}. */
+    public boolean isDegraded(String topic) {
+        return degraded.contains(topic);
     }
 
     /** The min.insync.racks of a topic that is in force; 1 for null, which a metadata cache that is no real one has. */

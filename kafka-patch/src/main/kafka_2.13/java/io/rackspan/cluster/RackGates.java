@@ -80,6 +80,12 @@ public final class RackGates {
         return partition.log() != null && span.isAt(requiredRacks(), partition.state().isr());
     }
 
+    /** True if this broker leads and min.insync.racks is lowered for a time. */
+    public boolean isDegraded() {
+        RackRules rules = metadata.rackRules();
+        return rules != null && partition.log() != null && rules.isDegraded(topic);
+    }
+
     /** The racks without which writes are refused: of an internal topic no more than its replicas are in. */
     private int requiredRacks() {
         int minRacks = minRacks();

@@ -14,8 +14,10 @@ public final class RackMetrics {
     private static final String UNDER = "UnderMinRackIsrPartitionCount";
     private static final String AT = "AtMinRackIsrPartitionCount";
 
+    private static final String DEGRADED = "DegradedMinRackIsrPartitionCount";
+
     /** Their names. */
-    public static final Set<String> GAUGES = Set.of(UNDER, AT);
+    public static final Set<String> GAUGES = Set.of(UNDER, AT, DEGRADED);
 
     private RackMetrics() {
     }
@@ -24,6 +26,7 @@ public final class RackMetrics {
     public static void addGauges(KafkaMetricsGroup group, Supplier<Iterator<RackGates>> led) {
         group.newGauge(UNDER, () -> count(led.get(), RackGates::isUnder));
         group.newGauge(AT, () -> count(led.get(), RackGates::isAt));
+        group.newGauge(DEGRADED, () -> count(led.get(), RackGates::isDegraded));
     }
 
     private static int count(Iterator<RackGates> led, Predicate<RackGates> what) {

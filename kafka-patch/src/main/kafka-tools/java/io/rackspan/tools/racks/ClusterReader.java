@@ -24,6 +24,7 @@ import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.server.common.EligibleLeaderReplicasVersion;
 
+import io.rackspan.common.Degrade;
 import io.rackspan.common.RackspanVersion;
 import io.rackspan.protocol.Racks;
 import io.rackspan.tools.racks.ClusterView.Broker;
@@ -36,6 +37,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
@@ -56,6 +58,9 @@ final class ClusterReader {
 
     /** A response has all settings of each topic. */
     private static final int TOPICS_A_REQUEST = 500;
+
+    /** The settings that a view has. */
+    private static final Set<String> KEPT = Stream.concat(ClusterView.SETTINGS.stream(), Stream.of(Degrade.NAME)).collect(Collectors.toUnmodifiableSet());
 
     private final Admin admin;
     private final Map<Integer, String> controllerRacks;
@@ -118,11 +123,11 @@ final class ClusterReader {
         return found;
     }
 
-    /** The values of {@link ClusterView#SETTINGS} that come from this source. */
+    /** The values of {@link #KEPT} settings that come from this source. */
     static Map<String, String> values(Config config, ConfigSource source) {
         Map<String, String> found = new HashMap<>();
         for (ConfigEntry entry : config.entries())
-            if (entry.source() == source && entry.value() != null && ClusterView.SETTINGS.contains(entry.name()))
+            if (entry.source() == source && entry.value() != null && KEPT.contains(entry.name()))
                 found.put(entry.name(), entry.value());
         return Map.copyOf(found);
     }

@@ -39,6 +39,7 @@ import java.util.concurrent.TimeUnit;
 public final class RacksCommand {
 
     private static final String NAME = "kafka-racks.sh";
+    private static final String NAME_ANOTHER = "Name one that is.";
     private static final long PAUSE_MS = 1_000;
 
     /** Brokers have applied a change of metadata long before. */
@@ -117,6 +118,13 @@ public final class RacksCommand {
         preflight.addArgument("--remove").action(Arguments.storeTrue())
             .help("With --level 0: remove what stock Kafka does not know, and lower the level.");
         topics(preflight);
+        Subparser degrade = verb(verbs, "degrade", "Lower min.insync.racks of topics for a time; the controller restores it.");
+        degrade.addArgument("topics").metavar("TOPIC").nargs("+").help("Names of topics.");
+        degrade.addArgument("--to").metavar("N").type(Integer.class).required(true).help("min.insync.racks for that time.");
+        degrade.addArgument("--for").metavar("TIME").required(true).help("A number and s, m, h or d: at most 7d.");
+        degrade.addArgument("--reason").metavar("TEXT").required(true).help("Why; kept beside the setting, with who requested it.");
+        Subparser restore = verb(verbs, "restore", "Restore min.insync.racks of topics that are degraded.");
+        restore.addArgument("topics").metavar("TOPIC").nargs("+").help("Names of topics.");
         return parser;
     }
 
@@ -156,6 +164,8 @@ public final class RacksCommand {
             case "what-if" -> whatIf();
             case "ok-to-stop" -> okToStop();
             case "audit" -> audit();
+            case "degrade" -> degrade("to=" + options.getInt("to") + ",for=" + options.getString("for") + ",reason=" + options.getString("reason"));
+            case "restore" -> degrade(null);
             default -> preflight();
         };
     }
@@ -211,12 +221,28 @@ public final class RacksCommand {
         boolean toStock = level != null && level == 0;
         if (options.getBoolean("remove")) {
             if (!toStock || options.getList("set") != null || options.getList("topic") != null)
-                throw new UsageException("--remove is for the cluster as a whole: give it with --level 0, without --set and --topic.");
+                throw new UsageException("--remove is for all of the cluster: give it with --level 0, without --set and --topic.");
             remove();
         }
         ClusterView view = read();
         ClusterView planned = planned(level == null ? view : PlannedSettings.atLevel(view, level.shortValue()));
         return PreflightVerb.run(view, planned, topics(view), toStock ? StockSettings.read(admin, view) : null, output);
+    }
+
+    /** @param request what the topics' setting becomes; null to remove it */
+    private int degrade(String request) throws ExecutionException, InterruptedException, UsageException {
+        List<String> names = options.getList("topics");
+        Collection<Topic> before = topics(read(), names, NAME_ANOTHER);
+        Map<String, String> refusals = DegradeVerb.alter(admin, before, request);
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(APPLIED_MS);
+        while (true) {
+            ClusterView view = read();
+            Collection<Topic> topics = topics(view, names, NAME_ANOTHER);
+            boolean applied = topics.stream().allMatch(topic -> refusals.containsKey(topic.name()) || DegradeVerb.isApplied(request, topic, before));
+            if (applied || System.nanoTime() >= end)
+                return DegradeVerb.print(options.getString("verb"), view, topics, refusals, output);
+            Thread.sleep(PAUSE_MS);
+        }
     }
 
     private void remove() throws ExecutionException, InterruptedException, UsageException {
@@ -244,13 +270,15 @@ public final class RacksCommand {
     /** The topics that are named, or all. */
     private Collection<Topic> topics(ClusterView view) throws UsageException {
         List<String> names = options.getList("topic");
-        if (names == null)
-            return view.topics().values();
+        return names == null ? view.topics().values() : topics(view, names, "Name one that is, or leave --topic out.");
+    }
+
+    private static Collection<Topic> topics(ClusterView view, Collection<String> names, String hint) throws UsageException {
         List<Topic> found = new ArrayList<>();
         for (String name : new TreeSet<>(names)) {
             Topic topic = view.topics().get(name);
             if (topic == null)
-                throw new UsageException("Topic '" + name + "' is not there. Name one that is, or leave --topic out.");
+                throw new UsageException("Topic '" + name + "' is not there. " + hint);
             found.add(topic);
         }
         return found;

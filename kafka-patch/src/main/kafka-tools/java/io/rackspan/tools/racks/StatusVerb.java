@@ -72,6 +72,7 @@ final class StatusVerb {
             Map<String, Object> found = Summary.ofTopic(own.topic, own.now());
             found.put("minInsyncReplicas", settings.minReplicas());
             found.put("minInsyncRacks", settings.minRacks());
+            found.put("degrade", DegradeVerb.document(DegradeVerb.of(own.topic)));
             found.put("oneRackFromRefusing", own.count(Row::isAtEdge));
             found.put("maxRackFailures", Summary.ofFailures(own.failures().availability(), own.failures().data()));
             described.add(found);
@@ -109,6 +110,10 @@ final class StatusVerb {
         }
         output.table(List.of("TOPIC", "PARTITIONS", "MIN-REPLICAS", "MIN-RACKS", "RACKS-IN-SYNC", "REFUSING", "ONE-RACK-FROM-IT", "WITH-ELR",
             "MAX-RACKS-AVAILABLE", "MAX-RACKS-DATA", "REASON"), table);
+        List<Topic> degraded = topics.stream().map(Rows::topic).filter(topic -> DegradeVerb.of(topic) != null).toList();
+        if (!degraded.isEmpty())
+            output.line("");
+        degraded.forEach(topic -> output.line("degraded: " + DegradeVerb.line(view, topic)));
     }
 
     private static String words(int availability) {
