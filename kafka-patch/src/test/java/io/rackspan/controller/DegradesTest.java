@@ -115,6 +115,17 @@ final class DegradesTest {
     }
 
     @Test
+    void aValueWithASignIsKeptAsANumber() throws Exception {
+        try (ControllerFixture controller = controller(1)) {
+            create(controller, Map.of(RACKS, " +2 "));
+            controller.alter(TOPIC, Degrade.NAME, "to=1,for=2h,reason=x");
+            assertEquals("2", degrade(controller).from());
+            controller.alter(TOPIC, Degrade.NAME, null);
+            assertEquals("2", controller.configs(TOPIC).get(RACKS));
+        }
+    }
+
+    @Test
     void aSecondOneKeepsWhatTheFirstLowered() throws Exception {
         try (ControllerFixture controller = controller(1)) {
             create(controller, Map.of(RACKS, "3"));

@@ -102,8 +102,10 @@ final class Degrades {
             if (own)
                 throw new ConfigException("Set either " + Degrade.NAME + " or " + LevelSettings.MIN_RACKS + ".");
             String from = present == null ? current.getOrDefault(LevelSettings.MIN_RACKS, "") : present.from();
-            Degrade degrade = Degrade.requested(operation.getValue(), from.trim(), Instant.ofEpochMilli(clockMs.getAsLong()), who.toString());
             int promised = RackRules.minRacks((short) 1, from.isEmpty() ? Map.of() : Map.of(LevelSettings.MIN_RACKS, from), configs.getConfigs(CLUSTER));
+            // A value may have a sign or blanks
+            Degrade degrade = Degrade.requested(operation.getValue(), from.isEmpty() ? "" : String.valueOf(promised),
+                Instant.ofEpochMilli(clockMs.getAsLong()), who.toString());
             if (degrade.to() >= promised)
                 throw new ConfigException(Degrade.NAME, operation.getValue(), "Topic " + topic.name() + " requires " + promised + " rack(s): to must be less");
             others.put(LevelSettings.MIN_RACKS, new SimpleEntry<>(OpType.SET, String.valueOf(degrade.to())));
