@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -83,6 +84,32 @@ def test_access_is_refused_until_it_is_granted(cluster: KafkaCluster) -> None:
     wait_for("the right to write", written, STUCK)
     assert "orders:0:1" in tool(cluster, "kafka-get-offsets", "--topic", "orders")
     assert "User:ann" in tool(cluster, "kafka-acls", "--list", "--topic", "orders")
+
+
+def test_a_degrade_needs_the_right_to_alter_settings_and_keeps_who_had_it(cluster: KafkaCluster) -> None:
+    topic(cluster, "lowered")
+    at = ("--alter", "--entity-type", "topics", "--entity-name", "lowered", "--add-config")
+    tool(cluster, "kafka-configs", *at, "min.insync.racks=2")
+    secure = f"{cluster.node('a1').node.address}:{SECURE_PORT}"
+    ann = ("--bootstrap-server", secure, "--command-config", str(client_file(cluster.folder, "ann")))
+    request = (*ann, *at, "min.insync.racks.degrade=[to=1,for=1h,reason=a test, of rights]")
+    refused = script("kafka-configs", *request)
+    assert refused.returncode == 1 and "AuthorizationException" in refused.stderr + refused.stdout, refused
+    grant = ("--add", "--allow-principal", "User:ann", "--operation", "AlterConfigs", "--operation", "DescribeConfigs")
+    tool(cluster, "kafka-acls", *grant, "--topic", "lowered")
+
+    def degraded() -> bool | Pending:
+        done = script("kafka-configs", *request)
+        return done.returncode == 0 or Pending(done.stderr + done.stdout)
+
+    wait_for("the right to alter settings", degraded, STUCK)
+
+    def kept() -> dict[str, Any] | Pending:
+        found = json.loads(tool(cluster, "kafka-racks", "status", "--topic", "lowered", "-o", "json"))["topics"][0]
+        return found["degrade"] or Pending(str(found))
+
+    found = wait_for("the degrade", kept, STUCK)
+    assert (found["to"], found["from"], found["by"], found["reason"]) == (1, 2, "User:ann", "a test, of rights"), found
 
 
 def test_a_delegation_token_is_made_and_described(cluster: KafkaCluster) -> None:
