@@ -26,10 +26,9 @@ ACKS_TESTS = "acks system tests"
 RACK_TESTS = "rack system tests"
 # Two sessions of about the same length: one computes while the other waits. The others are in that of acks.
 RACK_FOLDERS = ("proposals", "rack_outage", "upgrade")
-# Files of system tests of which only --full runs all, and what the default runs of each: the matrix has 27 programs of
-# ten client libraries side by side, the others have a second variant of the same scene.
+# Files of system tests of which only --full runs all, and what the default runs of each: they have a second variant of
+# the same scene.
 LONG_TESTS: dict[str, tuple[str, ...]] = {
-    "system_tests/third_party_clients/matrix_test.py": (),
     "system_tests/frameworks/exactly_once_test.py": ("Frameworks.test_acks_min_insync_replicas",),
     "system_tests/rack_outage/waiting_test.py": ("Waiting.test_with_min_insync_racks",),
 }

@@ -86,7 +86,7 @@ def test_every_system_test_is_run_once_by_the_main_job_or_beside_it() -> None:
     assert sorted(together) == sorted((root / "system_tests").rglob("*_test.py"))
 
 
-def test_the_default_leaves_variants_and_the_client_matrix_to_full() -> None:
+def test_the_default_leaves_second_variants_to_full() -> None:
     chosen = {
         full: {
             word for item in all_stages(Path("results"), full) for word in item.stage().command if "_test.py" in word
@@ -94,11 +94,10 @@ def test_the_default_leaves_variants_and_the_client_matrix_to_full() -> None:
         for full in (False, True)
     }
     assert {word.partition("::")[0] for word in chosen[True] - chosen[False]} == set(LONG_TESTS)
-    assert "third_party_clients/matrix_test" not in " ".join(chosen[False])
     for named in chosen[False] - chosen[True]:
         file, _, test = named.partition("::")
         assert f"def {test.partition('.')[2]}(self)" in (project_root() / file).read_text(), named
-    assert "acks system tests (exactly_once_test, matrix_test)" in skipped_without_full(all_stages(Path("x"), False))
+    assert "acks system tests (exactly_once_test)" in skipped_without_full(all_stages(Path("x"), False))
 
 
 def test_the_list_names_each_stage_and_runs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
