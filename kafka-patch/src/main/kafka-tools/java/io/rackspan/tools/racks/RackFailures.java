@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rackspan.tools.racks;
 
+import io.rackspan.metadata.InternalTopics;
 import io.rackspan.tools.racks.ClusterView.Partition;
+import io.rackspan.tools.racks.ClusterView.Settings;
 import io.rackspan.tools.racks.ClusterView.Topic;
 import io.rackspan.tools.racks.ClusterView.Voter;
 
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.SortedSet;
@@ -28,6 +31,7 @@ record RackFailures(int availability, int data) {
         private final int racks;
         private final Map<Collection<String>, Loss> clean = new HashMap<>();
         private final Map<Collection<String>, Loss> unclean = new HashMap<>();
+        private final Map<Shape, RackFailures> known = new HashMap<>();
 
         Losses(ClusterView view) {
             this.view = view;
@@ -43,8 +47,36 @@ record RackFailures(int availability, int data) {
         }
     }
 
+    /**
+     * All of a partition that the answer depends on, which many partitions have in common.
+     *
+     * @param ofFirst  the number of replicas of partition 0, which the controller goes by
+     * @param replicas in the order of the assignment
+     */
+    private record Shape(Settings settings, boolean internal, int ofFirst, List<Role> replicas) {
+
+        static Shape of(ClusterView view, Topic topic, Partition partition) {
+            int ofFirst = topic.partitions().stream().filter(p -> p.index() == 0).findFirst().orElse(partition).replicas().size();
+            return new Shape(view.settings(topic), InternalTopics.contains(topic.name()), ofFirst,
+                partition.replicas().stream().map(replica -> Role.of(view, partition, replica)).toList());
+        }
+    }
+
+    /** One replica; `rack` is null on a broker that is not registered. */
+    private record Role(String rack, boolean alive, boolean leads, boolean inSync, boolean eligible, boolean added) {
+
+        static Role of(ClusterView view, Partition partition, int replica) {
+            return new Role(view.rackOf(replica), view.isAlive(replica), partition.leader() == replica, partition.isr().contains(replica),
+                partition.elr().contains(replica), partition.adding().contains(replica));
+        }
+    }
+
     /** What one partition can bear while a quorum of controllers is left. */
     static RackFailures of(Losses losses, Topic topic, Partition partition) {
+        return losses.known.computeIfAbsent(Shape.of(losses.view, topic, partition), shape -> computed(losses, topic, partition));
+    }
+
+    private static RackFailures computed(Losses losses, Topic topic, Partition partition) {
         ClusterView view = losses.view;
         SortedSet<String> racks = view.racksOf(partition.replicas());
         return new RackFailures(
