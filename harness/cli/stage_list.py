@@ -26,11 +26,11 @@ ACKS_TESTS = "acks system tests"
 RACK_TESTS = "rack system tests"
 # Two sessions of about the same length: one computes while the other waits. The others are in that of acks.
 RACK_FOLDERS = ("proposals", "rack_outage", "upgrade")
-# Files of system tests of which only --full runs all, and what the default runs of each: they have a second variant of
-# the same scene.
-LONG_TESTS: dict[str, tuple[str, ...]] = {
-    "system_tests/frameworks/exactly_once_test.py": ("Frameworks.test_acks_min_insync_replicas",),
-    "system_tests/rack_outage/waiting_test.py": ("Waiting.test_with_min_insync_racks",),
+# Files of system tests of which only --full runs all, and the test that the default runs of each: they have a second
+# variant of the same scene.
+LONG_TESTS = {
+    "system_tests/frameworks/exactly_once_test.py": "Frameworks.test_acks_min_insync_replicas",
+    "system_tests/rack_outage/waiting_test.py": "Waiting.test_with_min_insync_racks",
 }
 # All of the main job's comparison runs, and claims nothing.
 SHORT = ("--rounds", "2", "--block", "4", "--warmup", "3", "--jvm", "quick")
@@ -184,14 +184,14 @@ def _soak(out: Path, full: bool) -> Sequence[str]:
 
 def _system_tests(name: str, folder: Path, full: bool) -> ListedStage:
     files = beside_the_plan(name)
-    made = system_tests(name, files if full else [part for file in files for part in _by_default(file)], folder)
+    made = system_tests(name, files if full else [_by_default(file) for file in files], folder)
     long = ", ".join(Path(file).stem for file in files if file in LONG_TESTS)
     return ListedStage(made.name, ("system_tests", *HARNESS), lambda: made.command, made.results, made.limit, long)
 
 
-def _by_default(file: str) -> list[str]:
-    """The file, or the tests of it that the default runs."""
-    return [f"{file}::{test}" for test in LONG_TESTS[file]] if file in LONG_TESTS else [file]
+def _by_default(file: str) -> str:
+    """The file, or the test of it that the default runs."""
+    return f"{file}::{LONG_TESTS[file]}" if file in LONG_TESTS else file
 
 
 def beside_the_plan(name: str) -> list[str]:

@@ -59,6 +59,12 @@ def topic(cluster: KafkaCluster, name: str, *lines: str) -> None:
         tool(cluster, "kafka-console-producer", "--topic", name, stdin="".join(f"{line}\n" for line in lines))
 
 
+def as_user(cluster: KafkaCluster, user: str) -> tuple[str, ...]:
+    """The options with which a tool connects as one of the users."""
+    secure = f"{cluster.node('a1').node.address}:{SECURE_PORT}"
+    return ("--bootstrap-server", secure, "--command-config", str(client_file(cluster.folder, user)))
+
+
 def test_every_script_prints_its_usage() -> None:
     names = sorted(file.stem for file in (find("rackspan").home / "bin").iterdir())
     with ThreadPoolExecutor(2) as pool:
@@ -69,8 +75,7 @@ def test_every_script_prints_its_usage() -> None:
 
 def test_access_is_refused_until_it_is_granted(cluster: KafkaCluster) -> None:
     topic(cluster, "orders")
-    secure = f"{cluster.node('a1').node.address}:{SECURE_PORT}"
-    write = ("--bootstrap-server", secure, "--command-config", str(client_file(cluster.folder, "ann")))
+    write = as_user(cluster, "ann")
     refused = script("kafka-console-producer", *write, "--topic", "orders", stdin="one\n")
     assert "TopicAuthorizationException" in refused.stderr + refused.stdout, refused
     grant = ("--add", "--allow-principal", "User:ann", "--operation", "Write", "--operation", "Describe")
@@ -90,9 +95,7 @@ def test_a_degrade_needs_the_right_to_alter_settings_and_keeps_who_had_it(cluste
     topic(cluster, "lowered")
     at = ("--alter", "--entity-type", "topics", "--entity-name", "lowered", "--add-config")
     tool(cluster, "kafka-configs", *at, "min.insync.racks=2")
-    secure = f"{cluster.node('a1').node.address}:{SECURE_PORT}"
-    ann = ("--bootstrap-server", secure, "--command-config", str(client_file(cluster.folder, "ann")))
-    request = (*ann, *at, "min.insync.racks.degrade=[to=1,for=1h,reason=a test, of rights]")
+    request = (*as_user(cluster, "ann"), *at, "min.insync.racks.degrade=[to=1,for=1h,reason=a test, of rights]")
     refused = script("kafka-configs", *request)
     assert refused.returncode == 1 and "AuthorizationException" in refused.stderr + refused.stdout, refused
     grant = ("--add", "--allow-principal", "User:ann", "--operation", "AlterConfigs", "--operation", "DescribeConfigs")
@@ -113,8 +116,7 @@ def test_a_degrade_needs_the_right_to_alter_settings_and_keeps_who_had_it(cluste
 
 
 def test_a_delegation_token_is_made_and_described(cluster: KafkaCluster) -> None:
-    at = ["--bootstrap-server", f"{cluster.node('a1').node.address}:{SECURE_PORT}"]
-    at += ("--command-config", str(client_file(cluster.folder, "bob")))
+    at = as_user(cluster, "bob")
     made = script("kafka-delegation-tokens", *at, "--create", "--max-life-time-period", "-1")
     assert made.returncode == 0 and "User:bob" in made.stdout, made
     listed = script("kafka-delegation-tokens", *at, "--describe", "--owner-principal", "User:bob")

@@ -7,6 +7,9 @@ from typing import Any
 
 from harness.ducktape_support.kafka_service import KafkaRacks
 
+# Lists what is in the way of stock nodes; with --remove it removes that.
+TO_STOCK = ("kafka-racks.sh", "preflight", "--level", "0")
+
 
 def ask(kafka: KafkaRacks, verb: str, *args: str) -> tuple[int, dict[str, Any]]:
     """The exit code and the document of a verb. The controllers count as being in a rack of their own."""

@@ -10,6 +10,7 @@ from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.recording.log_errors import Allowed
 from system_tests.lib import expect
 from system_tests.lib.base import PATIENT, RackTest
+from system_tests.lib.kafka_racks import TO_STOCK
 from system_tests.upgrade.rolling_test import RESTARTS, roll
 
 TOO_EARLY = Allowed(
@@ -35,7 +36,7 @@ class Formatted(RackTest):
                 ends_as_stock(kafka, name)
             absent = standby(kafka)[-1]
             kafka.kafka.stop(absent)
-            kafka.tool("kafka-racks.sh", "preflight", "--level", "0", "--remove")
+            kafka.tool(*TO_STOCK, "--remove")
             kafka.kafka.start(absent)
             for name in ("a1", "b1", *standby(kafka)):
                 roll(kafka, name, "stock")

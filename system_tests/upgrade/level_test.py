@@ -8,6 +8,7 @@ from harness.admin.topics import MIN_RACKS
 from harness.ducktape_support.kafka_service import KafkaRacks
 from system_tests.lib import acks, expect
 from system_tests.lib.base import PATIENT, RackTest
+from system_tests.lib.kafka_racks import TO_STOCK
 
 FEATURE = "rackspan.version"
 
@@ -38,7 +39,7 @@ class Level(RackTest):
             lowering = kafka.try_tool("kafka-features.sh", "downgrade", "--feature", f"{FEATURE}=0")
             assert lowering.code == 1 and f"topic orders {MIN_RACKS}=3" in lowering.out + lowering.err, lowering
             assert level(kafka) == 1
-            kafka.tool("kafka-racks.sh", "preflight", "--level", "0", "--remove")
+            kafka.tool(*TO_STOCK, "--remove")
             assert level(kafka) == 0
             taken = self.produce(kafka, "taken", "orders", 10)
             expect.all_acknowledged(taken, 10)

@@ -9,10 +9,10 @@ from harness.faults.power import power_cut
 from harness.recording.log_errors import Allowed
 from system_tests.lib import acks, expect, networks
 from system_tests.lib.base import PATIENT, RackTest
+from system_tests.lib.kafka_racks import TO_STOCK
 
 NODES = ("a1", "b1", "c1", "ctrl-1")  # the controller last: until then the setting is unknown to everybody
 RATE = 20.0  # records per second; the job copies nearly each in a transaction of its own
-TO_STOCK = ("kafka-racks.sh", "preflight", "--level", "0")
 FEATURES = "kafka-features.sh"
 RAISE = ("upgrade", "--feature", "rackspan.version=1")
 

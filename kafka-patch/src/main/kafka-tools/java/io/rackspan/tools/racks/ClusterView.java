@@ -41,7 +41,13 @@ record ClusterView(short level, boolean elr, SortedMap<Integer, Broker> brokers,
     record Voter(int id, String rack, boolean alive) { }
 
     /** A topic with the values of {@link #SETTINGS} that it has of its own. */
-    record Topic(String name, Map<String, String> own, List<Partition> partitions) { }
+    record Topic(String name, Map<String, String> own, List<Partition> partitions) {
+
+        /** The number of replicas of partition 0, which the controller goes by for all; those of `otherwise` if there is no such partition. */
+        int replicasOfFirst(Partition otherwise) {
+            return partitions.stream().filter(p -> p.index == 0).findFirst().orElse(otherwise).replicas.size();
+        }
+    }
 
     /** A partition; `leader` is -1 if there is none, `adding` are those of `replicas` that a reassignment adds. */
     record Partition(int index, int leader, List<Integer> replicas, List<Integer> isr, List<Integer> elr, List<Integer> adding) {

@@ -65,8 +65,7 @@ final class LeaderRule {
      * for all partitions of a topic.
      */
     boolean suffices(Collection<Integer> isr) {
-        int replicas = topic.partitions().stream().filter(p -> p.index() == 0).findFirst().orElse(partition).replicas().size();
-        return isr.size() >= Math.min(settings.minReplicas(), replicas) && spans(isr);
+        return isr.size() >= Math.min(settings.minReplicas(), topic.replicasOfFirst(partition)) && spans(isr);
     }
 
     private boolean spans(Collection<Integer> isr) {

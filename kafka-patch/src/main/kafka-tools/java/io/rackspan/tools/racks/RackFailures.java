@@ -56,8 +56,7 @@ record RackFailures(int availability, int data) {
     private record Shape(Settings settings, boolean internal, int ofFirst, List<Role> replicas) {
 
         static Shape of(ClusterView view, Topic topic, Partition partition) {
-            int ofFirst = topic.partitions().stream().filter(p -> p.index() == 0).findFirst().orElse(partition).replicas().size();
-            return new Shape(view.settings(topic), InternalTopics.contains(topic.name()), ofFirst,
+            return new Shape(view.settings(topic), InternalTopics.contains(topic.name()), topic.replicasOfFirst(partition),
                 partition.replicas().stream().map(replica -> Role.of(view, partition, replica)).toList());
         }
     }
