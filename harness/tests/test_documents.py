@@ -81,7 +81,12 @@ LONG = ("docs/quickstart.md", "harness/README.md", "system_tests/README.md")
 
 # Topics that documents name, and the settings that they may change: a page on upgrades shows that none is left.
 TOPICS = ("my-topic", "__consumer_offsets")
-SETTINGS = ("min.insync.racks", "min.insync.replicas.inconsistent.action", "acks.all.scope")
+SETTINGS = (
+    "min.insync.racks",
+    "min.insync.racks.strict.placement",
+    "min.insync.replicas.inconsistent.action",
+    "acks.all.scope",
+)
 
 # What a heavy command needs that a quick one of its document makes: either group runs by itself.
 FIRST = {"gradle devDist": "gradle applyPatches"}

@@ -20,10 +20,11 @@ public final class LevelSettings {
     public static final String MIN_RACKS = "min.insync.racks";
     public static final String ACTION = "min.insync.replicas.inconsistent.action";
     static final String SCOPE = "acks.all.scope";
+    static final String STRICT = "min.insync.racks.strict.placement";
     private static final int NAMED = 20;
 
     /** The settings of which only the topic's value and the cluster default count, with what is in force from level 1 on without these. */
-    static final Map<String, String> DEFAULTS = new TreeMap<>(Map.of(MIN_RACKS, "1", ACTION, "reject", SCOPE, "isr"));
+    static final Map<String, String> DEFAULTS = new TreeMap<>(Map.of(MIN_RACKS, "1", ACTION, "reject", SCOPE, "isr", STRICT, "false"));
 
     private LevelSettings() {
     }
@@ -36,6 +37,8 @@ public final class LevelSettings {
             return number(value) > 1;
         if (name.equals(Degrade.NAME))
             return true;
+        if (name.equals(STRICT))
+            return isStrict(value);
         return name.equals(SCOPE) && value.trim().equals("min.insync.replicas");
     }
 
@@ -48,6 +51,10 @@ public final class LevelSettings {
     public static boolean isClamped(String ofTopic, String clusterDefault) {
         String value = ofTopic == null ? clusterDefault : ofTopic;
         return value != null && value.trim().equals("clamp");
+    }
+
+    static boolean isStrict(String value) {
+        return value != null && Boolean.parseBoolean(value.trim());
     }
 
     /** The number as all who go by it read it, a sign and blanks included; 0 for what is none. */

@@ -13,6 +13,9 @@ import org.apache.kafka.common.message.AlterPartitionRequestData;
 import org.apache.kafka.common.message.BrokerHeartbeatRequestData;
 import org.apache.kafka.common.message.BrokerRegistrationRequestData;
 import org.apache.kafka.common.message.ControllerRegistrationRequestData;
+import org.apache.kafka.common.message.CreatePartitionsRequestData.CreatePartitionsAssignment;
+import org.apache.kafka.common.message.CreatePartitionsRequestData.CreatePartitionsTopic;
+import org.apache.kafka.common.message.CreatePartitionsResponseData.CreatePartitionsTopicResult;
 import org.apache.kafka.common.message.CreateTopicsRequestData;
 import org.apache.kafka.common.message.CreateTopicsResponseData;
 import org.apache.kafka.common.message.UpdateFeaturesRequestData;
@@ -137,15 +140,32 @@ public final class ControllerFixture implements AutoCloseable {
 
     /** Creates topic t with these replicas, all in sync. */
     public void createTopic(List<Integer> replicas, Map<String, String> configs) throws Exception {
-        CreateTopicsRequestData.CreatableTopic created = new CreateTopicsRequestData.CreatableTopic().setName("t").setNumPartitions(-1).setReplicationFactor((short) -1);
-        created.assignments().add(new CreateTopicsRequestData.CreatableReplicaAssignment().setPartitionIndex(0).setBrokerIds(replicas));
-        configs.forEach((name, value) -> created.configs().add(new CreateTopicsRequestData.CreatableTopicConfig().setName(name).setValue(value)));
-        CreateTopicsRequestData request = new CreateTopicsRequestData();
-        request.topics().add(created);
-        CreateTopicsResponseData.CreatableTopicResult result =
-            get(controller.createTopics(context(ApiKeys.CREATE_TOPICS), request, Set.of(), false)).topics().find("t");
+        CreateTopicsResponseData.CreatableTopicResult result = created("t", replicas, configs);
         assertEquals(Errors.NONE.code(), result.errorCode(), result.errorMessage());
         topic = result.topicId();
+    }
+
+    /** The error and its text with which a topic of one partition cannot be created; empty if it can. */
+    public String creationRefusal(String name, List<Integer> replicas, Map<String, String> configs) throws Exception {
+        CreateTopicsResponseData.CreatableTopicResult result = created(name, replicas, configs);
+        return result.errorCode() == Errors.NONE.code() ? "" : Errors.forCode(result.errorCode()) + ": " + result.errorMessage();
+    }
+
+    private CreateTopicsResponseData.CreatableTopicResult created(String name, List<Integer> replicas, Map<String, String> configs) throws Exception {
+        CreateTopicsRequestData.CreatableTopic created = new CreateTopicsRequestData.CreatableTopic().setName(name).setNumPartitions(-1).setReplicationFactor((short) -1);
+        created.assignments().add(new CreateTopicsRequestData.CreatableReplicaAssignment().setPartitionIndex(0).setBrokerIds(replicas));
+        configs.forEach((setting, value) -> created.configs().add(new CreateTopicsRequestData.CreatableTopicConfig().setName(setting).setValue(value)));
+        CreateTopicsRequestData request = new CreateTopicsRequestData();
+        request.topics().add(created);
+        return get(controller.createTopics(context(ApiKeys.CREATE_TOPICS), request, Set.of(), false)).topics().find(name);
+    }
+
+    /** Adds a second partition to topic t; returns the refusal, which is empty if there is none. */
+    public String createPartition(List<Integer> replicas) throws Exception {
+        CreatePartitionsTopic more = new CreatePartitionsTopic().setName("t").setCount(2)
+            .setAssignments(List.of(new CreatePartitionsAssignment().setBrokerIds(replicas)));
+        CreatePartitionsTopicResult result = get(controller.createPartitions(context(ApiKeys.CREATE_PARTITIONS), List.of(more), false)).get(0);
+        return result.errorCode() == Errors.NONE.code() ? "" : Errors.forCode(result.errorCode()) + ": " + result.errorMessage();
     }
 
     public void deleteTopic() throws Exception {
@@ -227,7 +247,8 @@ public final class ControllerFixture implements AutoCloseable {
         return reassignment(null);
     }
 
-    private String reassignment(List<Integer> replicas) throws Exception {
+    /** Requests a reassignment; returns the refusal, which is empty if there is none. */
+    public String reassignment(List<Integer> replicas) throws Exception {
         AlterPartitionReassignmentsRequestData request = new AlterPartitionReassignmentsRequestData();
         request.topics().add(new AlterPartitionReassignmentsRequestData.ReassignableTopic().setName("t").setPartitions(List.of(
             new AlterPartitionReassignmentsRequestData.ReassignablePartition().setPartitionIndex(0).setReplicas(replicas))));

@@ -24,7 +24,6 @@ import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.server.common.EligibleLeaderReplicasVersion;
 
-import io.rackspan.common.Degrade;
 import io.rackspan.common.RackspanVersion;
 import io.rackspan.protocol.Racks;
 import io.rackspan.tools.racks.ClusterView.Broker;
@@ -60,7 +59,7 @@ final class ClusterReader {
     private static final int TOPICS_A_REQUEST = 500;
 
     /** The settings that a view has. */
-    private static final Set<String> KEPT = Stream.concat(ClusterView.SETTINGS.stream(), Stream.of(Degrade.NAME)).collect(Collectors.toUnmodifiableSet());
+    private static final Set<String> KEPT = Stream.concat(ClusterView.SETTINGS.stream(), StockSettings.UNKNOWN.stream()).collect(Collectors.toUnmodifiableSet());
 
     private final Admin admin;
     private final Map<Integer, String> controllerRacks;
