@@ -14,6 +14,7 @@ from harness.common.wait import Pending, pause, wait_for
 from harness.faults.rack import rack_down
 from harness.load.client import LoadClient
 from harness.load.command import Produce
+from harness.recording import predicted_losses
 from harness.recording.metrics import Sampler
 from harness.run_folder.run_folder import RunFolder
 from harness.spec.cluster_spec import ClusterSpec
@@ -72,6 +73,7 @@ def run_outage(
         replicas = assignment([n for n in cluster.plan.brokers if n.rack in RACKS])
         topics.create(TOPIC, replicas, min_insync_racks=NEEDED, min_insync_replicas=2)
         cluster.wait_in_sync()
+        predicted_losses.record(cluster, run, [TOPIC])
         sampler = Sampler(cluster.plan.brokers, run)
         sampler.start()
         try:

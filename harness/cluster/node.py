@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, Signals
 
@@ -12,7 +13,7 @@ from harness.cluster.server_properties import server_properties, to_text
 from harness.common.errors import RackspanError
 from harness.common.wait import Pending, wait_for
 from harness.distribution.locate import Distribution
-from harness.hosts.host import Host, Process, ProcessState
+from harness.hosts.host import Host, Output, Process, ProcessState, exports
 from harness.spec.topology import Node, Plan
 
 # Variables that a user's shell may hold and a cluster must not inherit.
@@ -68,6 +69,13 @@ class KafkaNode:
     def tool_environment(self) -> dict[str, str]:
         """Environment for Kafka's own tools on this host."""
         return self.marker | self.jvm().tool_environment(self.logs_dir)
+
+    def tool(self, script: str, *arguments: str, seconds: float = 60.0, typed: str = "") -> Output:
+        """The result of one of Kafka's own tools of this node's distribution, run on its host; `typed` is its standard
+        input.
+        """
+        run = f"printf %s {shlex.quote(typed)} | {shlex.join([self.distribution.script(script), *arguments])}"
+        return self.host.shell(exports(self.tool_environment()) + run, seconds=seconds)
 
     def start(self) -> Process:
         """Starts the process (nothing if it runs already). Raises RackspanError, also if it is paused."""

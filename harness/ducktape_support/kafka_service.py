@@ -236,10 +236,8 @@ class KafkaRacks(Service):  # type: ignore[misc]  # ducktape has no types
 
     def try_tool(self, script: str, *args: str, seconds: float = 60.0, typed: str = "") -> Output:
         """The result of one of Kafka's own tools, whatever its exit code; `typed` is its standard input."""
-        node = self.running()[0]
-        command = [node.distribution.script(script), "--bootstrap-server", self.bootstrap, *args]
-        run = f"printf %s {shlex.quote(typed)} | {shlex.join(command)}"
-        return node.host.shell(exports(node.tool_environment()) + run, seconds=seconds)
+        at = ("--bootstrap-server", self.bootstrap)
+        return self.running()[0].tool(script, *at, *args, seconds=seconds, typed=typed)
 
     def as_user(self, user: str, script: str, *args: str, seconds: float = 60.0) -> Output:
         """The same over SASL_SSL as one of the spec's users, run where the test runs."""

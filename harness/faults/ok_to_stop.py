@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
-
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.errors import RackspanError
-from harness.hosts.host import exports
 
 _NO_TOOL = 127  # a shell's exit code for a command that is not there
 _STARTS_AND_ENDS_IN = 60.0  # seconds
@@ -21,10 +18,8 @@ def require_ok_to_stop(cluster: KafkaCluster, name: str, seconds: float = 60.0) 
     node = cluster.node(name)
     if node.node.role != "broker":
         return
-    script = node.distribution.script("kafka-racks.sh")
-    at = ["--bootstrap-server", cluster.bootstrap]
-    question = shlex.join([script, "ok-to-stop", str(node.node.id), "--wait", f"{seconds:.0f}", *at])
-    answer = node.host.shell(exports(node.tool_environment()) + question, seconds=seconds + _STARTS_AND_ENDS_IN)
+    question = ("ok-to-stop", str(node.node.id), "--wait", f"{seconds:.0f}", "--bootstrap-server", cluster.bootstrap)
+    answer = node.tool("kafka-racks.sh", *question, seconds=seconds + _STARTS_AND_ENDS_IN)
     if answer.code not in (0, _NO_TOOL):
         raise RackspanError(
             f"{name} was not restarted: it may not be shut down now",

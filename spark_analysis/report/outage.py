@@ -20,6 +20,7 @@ def section(raw: OutageRaw) -> Section:
         "windows": raw.period.line.windows,
         "segments": _segments(raw),
         "outcomes": sorted(outcomes.to_pylist(), key=lambda row: (row["producer"], -row["records"])),
+        "predicted_losses": _predicted(raw.events),
         "silences": [_silence(row, origin) for row in raw.silences],
         "durability": raw.durability,
         "series": {
@@ -29,6 +30,20 @@ def section(raw: OutageRaw) -> Section:
         },
     }
     return Section(data, {"fates": fates, "latency_over_time": raw.over_time, "outcomes": outcomes})
+
+
+def _predicted(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """The matrix of racks lost against topics that the run noted before its faults: `topics`, and `losses` with a cell
+    a topic; or `unknown`, a text. Empty for a run without that note.
+    """
+    noted = next((e["data"] for e in events if e["name"] == "predicted-losses"), None)
+    if noted is None or "unknown" in noted:
+        return dict(noted or {})
+    topics = sorted({name for loss in noted["losses"] for name in loss["topics"]})
+    rows = [
+        {"racks": loss["racks"], "cells": [loss["topics"].get(name) for name in topics]} for loss in noted["losses"]
+    ]
+    return {"topics": topics, "losses": rows}
 
 
 def _silence(row: dict[str, Any], origin: int) -> dict[str, Any]:

@@ -36,6 +36,18 @@ def answers(segment: dict[str, Any]) -> str:
     return "none" if value is None else f"{'last' if fault and segment['refused'] else 'first'} after {seconds(value)}"
 
 
+def predicted(cell: dict[str, str] | None) -> str:
+    """What the loss of racks with their power means for a topic, as was predicted for acks=all."""
+    if cell is None:
+        return "not known"
+    said = {"yes": "", "no": "not ", "unknown": "perhaps "}
+    if cell["safe"] == "no":
+        kept = "acknowledged records lost"
+    else:
+        kept = "nothing lost" if cell["safe"] == "yes" else "acknowledged records perhaps lost"
+    return f"{said[cell['writable']]}writable, {said[cell['readable']]}readable, {kept}"
+
+
 def milliseconds(us: float | None) -> str:
     """Microseconds as ms with about three digits, or the text for a percentile that the sample does not carry, or at
     which records have no answer.

@@ -113,6 +113,16 @@ def folder(
     return path
 
 
+LOST_A = {
+    "racks": ["a"],
+    "topics": {"t": {"writable": "no", "readable": "yes", "safe": "yes", "reason": "1 <rack> is left"}},
+}
+LOST_BOTH = {
+    "racks": ["a", "b"],
+    "topics": {"t": {"writable": "no", "readable": "unknown", "safe": "no", "reason": ""}},
+}
+
+
 def outage_run(path: Path, **changes: Any) -> Path:
     """30 s at 50 records/s: rack b down at 10 s, refused from 12 s, lowered at 20 s, acknowledged from 20.5 s on.
 
@@ -133,6 +143,7 @@ def outage_run(path: Path, **changes: Any) -> Path:
     reads += [read(200, offset=1500), read(700)]
     events = [
         event(0, "note", "producer", producer="p", acks="all", rate=50),
+        event(0, "note", "predicted-losses", losses=[LOST_A, LOST_BOTH]),
         event(10 * SECOND, "fault", "rack_down b", "begin", nodes=["b1", "b2"]),
         event(20 * SECOND, "config", "min.insync.racks", "point", topic="t", **{"from": 2, "to": 1}),
         event(24 * SECOND, "fault", "rack_down b", "end", nodes=["b1", "b2"]),

@@ -83,6 +83,20 @@ def test_the_outage_is_reported_with_its_numbers(document: dict[str, Any]) -> No
     assert run["outage"]["series"]["span"][12] == {"at_s": 12.0, "least": 1.0, "most": 1.0}
 
 
+def test_racks_that_could_be_lost_are_a_matrix_against_topics(document: dict[str, Any], html: str) -> None:
+    predicted = document["runs"][0]["outage"]["predicted_losses"]
+    assert predicted["topics"] == ["t"] and [row["racks"] for row in predicted["losses"]] == [["a"], ["a", "b"]]
+    text = Text(html).text
+    assert "a not writable, readable, nothing lost" in text
+    assert "a and b not writable, perhaps readable, acknowledged records lost" in text
+
+
+def test_a_loss_that_is_not_known_is_never_safe() -> None:
+    cell = {"writable": "unknown", "readable": "unknown", "safe": "unknown", "reason": ""}
+    assert words.predicted(cell) == "perhaps writable, perhaps readable, acknowledged records perhaps lost"
+    assert words.predicted(None) == "not known"
+
+
 def test_outcomes_add_up_to_what_was_sent(document: dict[str, Any]) -> None:
     data = document["runs"][0]["outage"]
     assert sum(r["records"] for r in data["outcomes"]) == 1500
