@@ -34,16 +34,16 @@ def section(raw: OutageRaw) -> Section:
 
 def _predicted(events: list[dict[str, Any]]) -> dict[str, Any]:
     """The matrix of racks lost against topics that the run noted before its faults: `topics`, and `losses` with a cell
-    a topic; or `unknown`, a text. Empty for a run without that note.
+    a topic; or `unknown`, a text. All are empty for a run without that note.
     """
     noted = next((e["data"] for e in events if e["name"] == "predicted-losses"), None)
     if noted is None or "unknown" in noted:
-        return dict(noted or {})
+        return {"topics": [], "losses": [], "unknown": noted["unknown"] if noted else ""}
     topics = sorted({name for loss in noted["losses"] for name in loss["topics"]})
     rows = [
         {"racks": loss["racks"], "cells": [loss["topics"].get(name) for name in topics]} for loss in noted["losses"]
     ]
-    return {"topics": topics, "losses": rows}
+    return {"topics": topics, "losses": rows, "unknown": ""}
 
 
 def _silence(row: dict[str, Any], origin: int) -> dict[str, Any]:
