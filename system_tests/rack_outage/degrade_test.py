@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from harness.admin.topics import MIN_RACKS, Topics
 from harness.common.wait import Pending, wait_for
 from harness.ducktape_support.kafka_service import KafkaRacks
@@ -20,7 +22,7 @@ class Degrade(RackTest):
 
     def test_a_degrade_lets_writes_continue_and_ends(self) -> None:
         """One survives a restart of the controller and ends when it is restored, one ends by itself; then both topics
-        refuse again, and what was acknowledged meanwhile is there when the rack is back.
+        refuse again, and what was acknowledged meanwhile is there when the rack is back. The ledger has its offsets.
         """
         with self.racks(self.spec("a:1,b:1", settings=acks.CALM)) as kafka:
             topics = self.topics(kafka)
@@ -33,6 +35,7 @@ class Degrade(RackTest):
                     expect.all_ended_with(
                         self.produce(kafka, f"{topic}-before", topic, 5, retries=0), 5, expect.REFUSED
                     )
+                assert ledger(kafka)["ranges"] == []
                 degrade(kafka, KEPT, "1h")
                 self.wait_metric(kafka, DEGRADED, 1)
                 kafka.kafka.stop("ctrl-1")
@@ -41,6 +44,7 @@ class Degrade(RackTest):
                 code, now = ask(kafka, "status", "--topic", KEPT)
                 assert (code, now["topics"][0]["minInsyncRacks"]) == (0, 1), now
                 assert now["topics"][0]["degrade"]["reason"] == WHY, now
+                expect_range(kafka, KEPT, to=None, reached=False)
 
                 degrade(kafka, BRIEF, "20s")
                 sent[BRIEF] = self.produce(kafka, "brief-meanwhile", BRIEF, 20)
@@ -52,12 +56,15 @@ class Degrade(RackTest):
                 assert restored["topics"] == [{"topic": KEPT, "minInsyncRacks": 2, "degrade": None, "refusal": None}]
                 self.wait_metric(kafka, DEGRADED, 0)
                 for topic in (KEPT, BRIEF):
+                    expect_range(kafka, topic, to=20, reached=False)
+                for topic in (KEPT, BRIEF):
                     expect.all_ended_with(self.produce(kafka, f"{topic}-after", topic, 5, retries=0), 5, expect.REFUSED)
             for topic in (KEPT, BRIEF):
                 kafka.wait_in_sync(topic, {1, 2})
                 read = self.read(kafka, topic)
                 expect.once_each([sent[topic]], read)
                 assert len(read) == 20, f"{len(read)} in the log of {topic}"
+                expect_range(kafka, topic, to=20, reached=True)
 
 
 def degrade(kafka: KafkaRacks, topic: str, time: str) -> None:
@@ -68,6 +75,27 @@ def degrade(kafka: KafkaRacks, topic: str, time: str) -> None:
     assert (code, done["topics"][0]["minInsyncRacks"]) == (0, 1), done
     kept = done["topics"][0]["degrade"]
     assert (kept["to"], kept["from"], kept["by"], kept["reason"]) == (1, 2, "User:ANONYMOUS", WHY), kept
+
+
+def ledger(kafka: KafkaRacks, *topics: str) -> dict[str, Any]:
+    """What kafka-racks.sh ledger says of these topics, or of all."""
+    return ask(kafka, "ledger", *topics)[1]
+
+
+def expect_range(kafka: KafkaRacks, topic: str, to: int | None, reached: bool) -> None:
+    """Waits until the ledger has one range of a topic, from its first record on, with who and why."""
+    wanted = {"partition": 0, "from": 0, "to": to, "promisedRacks": 2, "reached": reached, "joined": 1}
+
+    def as_wanted() -> bool | Pending:
+        ranges = ledger(kafka, topic)["ranges"]
+        return (len(ranges) == 1 and wanted.items() <= ranges[0].items()) or Pending(f"the ledger {ranges}")
+
+    wait_for(f"{wanted} in the ledger of {topic}", as_wanted, 60)
+    found = ledger(kafka, topic)
+    assert found["answer"] == ("yes" if reached else "no"), found
+    assert (found["ranges"][0]["degrade"]["reason"], found["ranges"][0]["degrade"]["by"]) == (WHY, "User:ANONYMOUS"), (
+        found
+    )
 
 
 def ended(topics: Topics, topic: str) -> bool | Pending:

@@ -44,6 +44,7 @@ import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.image.MetadataProvenance;
 import org.apache.kafka.image.loader.LogDeltaManifest;
 import org.apache.kafka.metadata.KRaftMetadataCache;
+import org.apache.kafka.metadata.LeaderAndIsr;
 import org.apache.kafka.metadata.publisher.AclPublisher;
 import org.apache.kafka.metadata.publisher.DelegationTokenPublisher;
 import org.apache.kafka.metadata.publisher.DynamicClientQuotaPublisher;
@@ -63,6 +64,8 @@ import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
+
+import io.rackspan.protocol.Ledger;
 
 import java.io.File;
 import java.util.ArrayList;
@@ -229,6 +232,26 @@ final class LeaderFixture implements AutoCloseable {
         if (agrees && partition().partitionState() instanceof PendingPartitionChange proposal)
             controllerChangesIsr(List.copyOf(proposal.sentLeaderAndIsr().isr()));
         alterPartition.failIsrUpdate(Errors.INELIGIBLE_REPLICA);
+    }
+
+    /** The ledger of the partition, as the metadata has it. */
+    Ledger ledger() {
+        return image.topics().getPartition(topicId, 0).ledger;
+    }
+
+    /** The controller accepts the proposal that is under way, with its note. The leader has the answer first, then the metadata. */
+    void controllerNotes() {
+        controllerNotesLate().run();
+    }
+
+    /** The same, with the answer only; the result brings the metadata. */
+    Runnable controllerNotesLate() {
+        LeaderAndIsr proposed = alterPartition.isrUpdates().head().leaderAndIsr();
+        PartitionChangeRecord change = new PartitionChangeRecord().setTopicId(topicId).setPartitionId(0).setIsr(List.copyOf(proposed.isr()));
+        if (proposed.note() != null)
+            ledger().with(proposed.note()).intoChange(change);
+        alterPartition.completeIsrUpdate(++partitionEpoch);
+        return () -> publish(change);
     }
 
     void publish(ApiMessage... records) {

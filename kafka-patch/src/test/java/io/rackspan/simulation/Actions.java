@@ -10,6 +10,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 
 /** What each kind of step does. */
 final class Actions {
@@ -56,6 +58,9 @@ final class Actions {
             case MIN_RACKS -> change(world.settings.minReplicas(), 1 + choice % 3);
             case LATE_MINIMUMS -> isWithoutLoss() ? set(1 + choice % 3, 1 + (choice >> 4) % 3) : null;
             case OUTAGE_MINIMUMS -> set(1 + choice % 3, 1 + (choice >> 4) % 3);
+            case DEGRADE -> world.settings.minRacks() < 2 ? null : change(() -> world.degrade(1 + choice % (world.settings.minRacks() - 1)),
+                1 + choice % (world.settings.minRacks() - 1));
+            case RESTORE -> world.degradedFrom() == null ? null : change(world::restore, world.degradedFrom());
             case RAISE -> raise();
             case LOWER -> lower();
             case REPLACE -> replace(broker);
@@ -242,11 +247,20 @@ final class Actions {
      * all. Without a leader they stay.
      */
     private String change(int minReplicas, int minRacks) {
+        return change(minReplicas, minRacks, () -> set(minReplicas, minRacks));
+    }
+
+    /** A degrade begins or ends, with this minimum of racks. */
+    private String change(BooleanSupplier how, int minRacks) {
+        return change(world.settings.minReplicas(), minRacks, () -> how.getAsBoolean() ? "by a degrade the topic gets " + world.settings : null);
+    }
+
+    private String change(int minReplicas, int minRacks, Supplier<String> how) {
         int leader = world.controller.partition().leader;
         // Lower minimums promise less for what was destroyed under higher ones
         boolean led = leader < 0 ? world.controller.level() > 0 : world.broker(leader).leads() && world.broker(leader).isRegistered();
         boolean possible = led && world.survives(minReplicas, minRacks);
-        String changed = possible ? set(minReplicas, minRacks) : null;
+        String changed = possible ? how.get() : null;
         if (changed != null) {
             if (!isWithoutLoss())
                 world.budget.close();

@@ -5,7 +5,9 @@ import org.apache.kafka.clients.ClientResponse;
 import org.apache.kafka.clients.NodeApiVersions;
 import org.apache.kafka.common.message.AlterPartitionRequestData;
 import org.apache.kafka.common.message.AlterPartitionResponseData;
+import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.protocol.MessageUtil;
 import org.apache.kafka.common.requests.AbstractRequest;
 import org.apache.kafka.common.requests.AlterPartitionRequest;
 import org.apache.kafka.common.requests.AlterPartitionResponse;
@@ -65,7 +67,7 @@ final class ControllerChannel implements NodeToControllerChannelManager {
             if (copy < proposal.refused)
                 return;
             int level = world.controller.level();
-            AlterPartitionResponseData answer = world.controller.alterPartition(checked(request.duplicate()));
+            AlterPartitionResponseData answer = world.controller.alterPartition(checked(copy(request)));
             // At level 0 the base accepts an earlier copy of what it has refused: none arrives
             if (level == 0 && isIneligible(answer))
                 proposal.refused = copy;
@@ -74,6 +76,12 @@ final class ControllerChannel implements NodeToControllerChannelManager {
                     proposal.handler.onComplete(new ClientResponse(null, null, "", 0, 0, false, null, null, new AlterPartitionResponse(answer)));
             }, again);
         }, again);
+    }
+
+    /** A copy as it arrives: with the fields that a duplicate would not have. */
+    private static AlterPartitionRequestData copy(AlterPartitionRequestData request) {
+        short version = ApiKeys.ALTER_PARTITION.latestVersion();
+        return new AlterPartitionRequestData(MessageUtil.toByteBufferAccessor(request, version), version);
     }
 
     private static boolean isIneligible(AlterPartitionResponseData answer) {

@@ -3,9 +3,12 @@ package io.rackspan.simulation;
 
 import org.apache.kafka.controller.SimulatedController;
 import org.apache.kafka.image.ClusterImage;
+import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.metadata.PartitionRegistration;
 
+import io.rackspan.common.Degrade;
 import io.rackspan.metadata.BrokerRacks;
+import io.rackspan.protocol.Ledger;
 
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -18,8 +21,12 @@ final class Guarantee {
 
     private record Promise(long offset, int record, Violation.Kind kind) { }
 
+    /** A record that was acknowledged in fewer racks than promised before a degrade. */
+    private record Degraded(long offset, int record) { }
+
     private final World world;
     private final List<Promise> promised = new ArrayList<>();
+    private final List<Degraded> degraded = new ArrayList<>();
     private final List<BitSet> holders = new ArrayList<>();
     private final BitSet isPromised = new BitSet();
     private final BitSet isRead = new BitSet();
@@ -99,10 +106,41 @@ final class Guarantee {
         if (held.size() < required(leader) || span(leader, held) < racks(leader))
             violated(Violation.Kind.ACKNOWLEDGED_UNDER_MINIMUM, "broker " + leader.id + " acknowledged record " + request.record() +
                 ", which only " + held + " ever had, with " + settings);
+        if (span(leader, held) < promisedRacks(leader))
+            degraded.add(new Degraded(request.offset(), request.record()));
         if (request.acks() == Writes.ALL && !isPromised.get(request.record())) {
             isPromised.set(request.record());
             promised.add(new Promise(request.offset(), request.record(), Violation.Kind.LOST));
         }
+    }
+
+    /** The racks promised without the degrade that is in force; the smaller number while the metadata that changes it is being published. */
+    private static int promisedRacks(Broker leader) {
+        return Math.min(promisedRacks(leader.image()), promisedRacks(leader.cache().currentImage()));
+    }
+
+    private static int promisedRacks(MetadataImage image) {
+        Degrade degrade = Degrade.of(image.configs().configMapForResource(Settings.TOPIC).get(Degrade.NAME));
+        if (degrade == null)
+            return Settings.of(image).minRacks();
+        return degrade.from().isEmpty() ? Settings.clusterDefault(image) : Integer.parseInt(degrade.from());
+    }
+
+    private void checkLedger() {
+        for (Degraded one : degraded)
+            if (world.controller.partition().ledger.ranges().stream().noneMatch(range -> range.from() <= one.offset && (range.isOpen() || one.offset < range.to())))
+                violated(Violation.Kind.NOT_IN_LEDGER, "record " + one.record + " at offset " + one.offset + ", ledger " + world.controller.partition().ledger);
+    }
+
+    /** Without a degrade, and with all records in all racks, no range is open, and each has reached its racks. */
+    void checkSettledLedger() {
+        Ledger ledger = world.controller.partition().ledger;
+        if (world.degradedFrom() == null && ledger.ranges().stream().anyMatch(range -> range.isOpen() || !range.isReached() && range.promised() <= places()))
+            violated(Violation.Kind.LEDGER_UNSETTLED, ledger + ", " + world.state());
+    }
+
+    private int places() {
+        return (int) world.replicas().stream().map(id -> world.broker(id).rack).distinct().count();
     }
 
     /** A consumer reads all that a broker lets it. */
@@ -133,6 +171,7 @@ final class Guarantee {
 
     private void checkAll() {
         world.brokers.forEach(this::checkSettings);
+        checkLedger();
         for (Broker broker : world.brokers)
             if (broker.leads()) {
                 checkHighWatermark(broker);

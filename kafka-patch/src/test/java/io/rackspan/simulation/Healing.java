@@ -66,6 +66,11 @@ final class Healing {
         moveTo(world, world.setup.replicas(), "after all has healed");
         write(world, "after all has healed");
         for (Broker broker : world.brokers)
+            if (broker.leads())
+                broker.partition().maybeShrinkIsr();
+        heal(world);
+        world.guarantee.checkSettledLedger();
+        for (Broker broker : world.brokers)
             if (!broker.writes.waiting().isEmpty())
                 throw new Violation(Violation.Kind.NOT_ANSWERED, "after all has healed: " + broker.writes.waiting());
     }

@@ -15,6 +15,8 @@ enum Peril {
      * then is to be complete before more is destroyed.
      */
     SETTINGS,
+    /** The minimum of racks is lowered for a time, and restored, as the minimums change: every broker learns of it at once. */
+    DEGRADE,
     /** The cluster is formed at level 0 with stock brokers; the level is raised and lowered. */
     LEVEL,
     /** A request is served while metadata is being published: the cache is new, the partitions are not. */
@@ -32,5 +34,5 @@ enum Peril {
 
     /** What a cluster survives. The others are off unless they are named: each has a known defect. */
     static final Set<Peril> SURVIVED = EnumSet.of(CRASH, POWER, DISK, SHUTDOWN, FENCE, REASSIGN, RELABEL, RACKLESS, SETTINGS, LEVEL,
-        HALF_PUBLISHED, PREEMPTED);
+        HALF_PUBLISHED, PREEMPTED, DEGRADE);
 }

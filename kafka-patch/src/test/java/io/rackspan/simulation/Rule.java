@@ -30,6 +30,7 @@ enum Rule {
     TRUNCATION("a follower truncates what its leader does not have"),
     QUORUM_SPAN("acks=min.insync.replicas waits for racks"),
     QUORUM_NUMBER("acks=min.insync.replicas waits for replicas"),
+    LEDGER_FIRST("nothing is acknowledged in fewer racks than promised before the ledger says so"),
     QUORUM_TERM("acks=min.insync.replicas ends with the term that it was appended in"),
 
     // of the controller

@@ -15,7 +15,7 @@ import java.util.Map;
 /** The minimums of the topic as some metadata has them. */
 record Settings(int minReplicas, int minRacks) {
 
-    private static final ConfigResource TOPIC = new ConfigResource(ConfigResource.Type.TOPIC, SimulatedController.TOPIC);
+    static final ConfigResource TOPIC = new ConfigResource(ConfigResource.Type.TOPIC, SimulatedController.TOPIC);
     private static final ConfigResource CLUSTER_DEFAULT = new ConfigResource(ConfigResource.Type.BROKER, "");
     private static final Map<Settings, LogConfig> CONFIGS = new HashMap<>();
 
@@ -25,8 +25,13 @@ record Settings(int minReplicas, int minRacks) {
         int replicas = Integer.parseInt(values.getOrDefault(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, "1"));
         if (image.features().finalizedVersions().getOrDefault(RackspanVersion.FEATURE_NAME, (short) 0) == 0)
             return new Settings(replicas, 1);
-        String clusterDefault = image.configs().configMapForResource(CLUSTER_DEFAULT).getOrDefault(TopicConfig.MIN_IN_SYNC_RACKS_CONFIG, "1");
-        return new Settings(replicas, Integer.parseInt(values.getOrDefault(TopicConfig.MIN_IN_SYNC_RACKS_CONFIG, clusterDefault)));
+        String own = values.get(TopicConfig.MIN_IN_SYNC_RACKS_CONFIG);
+        return new Settings(replicas, own == null ? clusterDefault(image) : Integer.parseInt(own));
+    }
+
+    /** The cluster default of min.insync.racks. */
+    static int clusterDefault(MetadataImage image) {
+        return Integer.parseInt(image.configs().configMapForResource(CLUSTER_DEFAULT).getOrDefault(TopicConfig.MIN_IN_SYNC_RACKS_CONFIG, "1"));
     }
 
     /** Settings of a topic: a requirement of one rack is omitted. */

@@ -7,6 +7,7 @@ import org.apache.kafka.controller.SimulatedController;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.metadata.Replicas;
 
+import io.rackspan.common.Degrade;
 import io.rackspan.metadata.EligibleSpan;
 
 import java.util.ArrayList;
@@ -31,6 +32,8 @@ final class World {
     Settings settings;
     /** The topic's own min.insync.racks; 0 if it has none. */
     private int topicRacks;
+    /** The topic's own value that a degrade lowers; null if none does. */
+    private Integer degradedFrom;
     /** The cluster default of it. */
     private int defaultRacks = 1;
 
@@ -93,10 +96,38 @@ final class World {
     boolean set(int minReplicas, int minRacks) {
         if (minRacks != topicRacks && !controller.setting(TopicConfig.MIN_IN_SYNC_RACKS_CONFIG, minRacks == 0 ? null : "" + minRacks))
             return false;
+        if (minRacks != topicRacks)
+            degradedFrom = null;
         topicRacks = minRacks;
         if (minReplicas != settings.minReplicas() && !controller.setting(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, "" + minReplicas))
             throw new IllegalStateException("min.insync.replicas=" + minReplicas + " was refused");
         noteSettings(minReplicas);
+        return true;
+    }
+
+    /** Lowers the topic's minimum of racks for a time. Returns false, and changes nothing, if that is refused. */
+    boolean degrade(int minRacks) {
+        if (controller.level() == 0 || !controller.setting(Degrade.NAME, "to=" + minRacks + ",for=7d,reason=a test"))
+            return false;
+        if (degradedFrom == null)
+            degradedFrom = topicRacks;
+        topicRacks = minRacks;
+        noteSettings(settings.minReplicas());
+        return true;
+    }
+
+    /** The minimum of racks without the degrade that is in force; null if there is none. */
+    Integer degradedFrom() {
+        return degradedFrom == null ? null : degradedFrom == 0 ? Integer.valueOf(defaultRacks) : degradedFrom;
+    }
+
+    /** Ends the degrade. */
+    boolean restore() {
+        if (!controller.setting(Degrade.NAME, null))
+            return false;
+        topicRacks = degradedFrom;
+        degradedFrom = null;
+        noteSettings(settings.minReplicas());
         return true;
     }
 
@@ -118,6 +149,7 @@ final class World {
     String lower() {
         controller.setting(TopicConfig.MIN_IN_SYNC_RACKS_CONFIG, null);
         controller.removeClusterDefault();
+        degradedFrom = null;
         topicRacks = 0;
         defaultRacks = 1;
         String refusal = controller.setLevel(0);

@@ -165,7 +165,8 @@ final class Writes {
         boolean anySpan = world.isBroken(Rule.HIGH_WATERMARK_SPAN);
         boolean anyNumber = world.isBroken(Rule.HIGH_WATERMARK_NUMBER);
         boolean proposed = world.isBroken(Rule.MAXIMAL_ISR);
-        if (!anySpan && !anyNumber && !proposed || !broker.leads())
+        boolean unnoted = world.isBroken(Rule.LEDGER_FIRST);
+        if (!anySpan && !anyNumber && !proposed && !unnoted || !broker.leads())
             return;
         SimulatedPartition partition = broker.partition();
         PartitionState state = partition.partitionState();

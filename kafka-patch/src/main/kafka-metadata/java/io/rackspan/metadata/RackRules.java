@@ -11,9 +11,7 @@ import io.rackspan.common.Degrade;
 import io.rackspan.common.RackspanVersion;
 
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Map;
-import java.util.Set;
 
 /**
  * What the metadata log says of racks: the level of rackspan.version and min.insync.racks of each topic. Leaders go by this and by no
@@ -23,7 +21,7 @@ import java.util.Set;
 public final class RackRules {
 
     /** The rules of a cluster at level 0: none. */
-    public static final RackRules NONE = new RackRules((short) 0, null, 1, Map.of(), Set.of());
+    public static final RackRules NONE = new RackRules((short) 0, null, 1, Map.of(), Map.of());
 
     private static final ConfigResource CLUSTER_DEFAULT = new ConfigResource(ConfigResource.Type.BROKER, "");
 
@@ -31,15 +29,15 @@ public final class RackRules {
     private final ConfigurationsImage configs;
     private final int clusterDefault;
     private final Map<String, Integer> byTopic;
-    private final Set<String> degraded;
+    private final Map<String, Degrade> degrades;
     private final boolean quorumScope;
 
-    private RackRules(short level, ConfigurationsImage configs, int clusterDefault, Map<String, Integer> byTopic, Set<String> degraded) {
+    private RackRules(short level, ConfigurationsImage configs, int clusterDefault, Map<String, Integer> byTopic, Map<String, Degrade> degrades) {
         this.level = level;
         this.configs = configs;
         this.clusterDefault = clusterDefault;
         this.byTopic = byTopic;
-        this.degraded = degraded;
+        this.degrades = degrades;
         this.quorumScope = LevelSettings.needsLevel(LevelSettings.SCOPE, clusterDefault(LevelSettings.SCOPE, null));
     }
 
@@ -51,13 +49,14 @@ public final class RackRules {
         if (newLevel == 0)
             return NONE;
         Map<String, Integer> topics = new HashMap<>();
-        Set<String> lowered = new HashSet<>();
+        Map<String, Degrade> lowered = new HashMap<>();
         newConfigs.resourceData().forEach((resource, config) -> {
             String value = config.data().get(LevelSettings.MIN_RACKS);
             if (resource.type() == ConfigResource.Type.TOPIC && value != null)
                 topics.put(resource.name(), number(value));
-            if (resource.type() == ConfigResource.Type.TOPIC && config.data().containsKey(Degrade.NAME))
-                lowered.add(resource.name());
+            Degrade degrade = Degrade.of(config.data().get(Degrade.NAME));
+            if (resource.type() == ConfigResource.Type.TOPIC && degrade != null)
+                lowered.put(resource.name(), degrade);
         });
         return new RackRules(newLevel, newConfigs, number(newConfigs.configMapForResource(CLUSTER_DEFAULT).get(LevelSettings.MIN_RACKS)), topics, lowered);
     }
@@ -91,9 +90,14 @@ public final class RackRules {
         return byTopic.isEmpty() ? clusterDefault : byTopic.getOrDefault(topic, clusterDefault);
     }
 
-    /** True if the min.insync.racks of this topic is lowered for a time; see {@link Degrade}. */
-    public boolean isDegraded(String topic) {
-        return degraded.contains(topic);
+    /** What lowers the min.insync.racks of this topic for a time; null if nothing does. */
+    public Degrade degrade(String topic) {
+        return degrades.isEmpty() ? null : degrades.get(topic);
+    }
+
+    /** The racks that a topic with this degrade requires without it. */
+    public int promised(Degrade degrade) {
+        return degrade.from().isEmpty() ? clusterDefault : Integer.parseInt(degrade.from());
     }
 
     /** The min.insync.racks of a topic that is in force; 1 for null, which a metadata cache that is no real one has. */

@@ -83,7 +83,7 @@ public final class QuorumGates {
             int minReplicas = partition.minReplicas(log);
             Errors error = state.isr().size() < minReplicas ? Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND : racks.checkAfterAppend(AppendOrigin.CLIENT);
             boolean reached = error == Errors.NONE &&
-                (log.highWatermark() >= requiredOffset || quorum.reached(requiredOffset, state, minReplicas, racks.minRacks()));
+                (log.highWatermark() >= requiredOffset || !racks.ledger().holds() && quorum.reached(requiredOffset, state, minReplicas, racks.ledger().quorumRacks(state)));
             return new Tuple2<>(reached, error);
         } finally {
             readLock.unlock();
@@ -111,7 +111,8 @@ public final class QuorumGates {
         readLock.lock();
         try {
             UnifiedLog log = partition.log();
-            return log != null && quorum.moved(follower, partition.state(), partition.minReplicas(log), racks.minRacks());
+            PartitionState state = partition.state();
+            return log != null && quorum.moved(follower, state, partition.minReplicas(log), racks.ledger().quorumRacks(state));
         } finally {
             readLock.unlock();
         }
@@ -119,6 +120,7 @@ public final class QuorumGates {
 
     private boolean isSettled() {
         UnifiedLog log = partition.log();
-        return log != null && quorum.isSettled(partition.state(), partition.minReplicas(log), racks.minRacks());
+        PartitionState state = partition.state();
+        return log != null && quorum.isSettled(state, partition.minReplicas(log), racks.ledger().quorumRacks(state));
     }
 }

@@ -29,6 +29,7 @@ public final class RackGates {
     private final MetadataCache metadata;
     private final Leadership partition;
     private final RackSpan span;
+    private final LedgerGate ledger;
 
     /** The replicas without those that a reassignment is adding. */
     private volatile List<Integer> original = List.of();
@@ -38,6 +39,7 @@ public final class RackGates {
         this.metadata = metadata;
         this.partition = partition;
         this.span = new RackSpan(topicPartition, metadata::brokerRacks);
+        this.ledger = new LedgerGate(topic, metadata, partition, this);
     }
 
     /** Adds the gauges of the partition; returns this. */
@@ -57,6 +59,11 @@ public final class RackGates {
     /** The gates themselves, for those that ask with a state of their own. */
     public RackSpan span() {
         return span;
+    }
+
+    /** What is acknowledged in fewer racks than promised while min.insync.racks is lowered for a time. */
+    public LedgerGate ledger() {
+        return ledger;
     }
 
     /** The min.insync.racks in force, from the metadata log. */
@@ -83,12 +90,16 @@ public final class RackGates {
     /** True if this broker leads and min.insync.racks is lowered for a time. */
     public boolean isDegraded() {
         RackRules rules = metadata.rackRules();
-        return rules != null && partition.log() != null && rules.isDegraded(topic);
+        return rules != null && partition.log() != null && rules.degrade(topic) != null;
     }
 
     /** The racks without which writes are refused: of an internal topic no more than its replicas are in. */
     private int requiredRacks() {
-        int minRacks = minRacks();
+        return required(minRacks());
+    }
+
+    /** What this many racks are for the topic: of an internal one no more than its replicas are in. */
+    int required(int minRacks) {
         return minRacks > 1 && InternalTopics.contains(topic) ? Math.min(minRacks, span.assignmentSpan(original)) : minRacks;
     }
 
@@ -104,9 +115,9 @@ public final class RackGates {
         return span.requirementChanged(minReplicas, minRacks());
     }
 
-    /** See {@link RackSpan#holdsHighWatermark}. */
+    /** See {@link RackSpan#holdsHighWatermark} and {@link LedgerGate#holds}. */
     public boolean holdsHighWatermark() {
-        return span.holdsHighWatermark(minRacks(), partition.state().isr(), original);
+        return span.holdsHighWatermark(minRacks(), partition.state().isr(), original) || ledger.holds();
     }
 
     /**

@@ -22,6 +22,7 @@ import org.apache.kafka.common.message.UpdateFeaturesRequestData;
 import org.apache.kafka.common.message.UpdateFeaturesResponseData;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.protocol.MessageUtil;
 import org.apache.kafka.common.requests.ApiError;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.metadata.Replicas;
@@ -191,7 +192,9 @@ public final class ControllerFixture implements AutoCloseable {
 
     /** The controller's answer when a request to change the ISR, or a copy of it, arrives. */
     public Errors answer(AlterPartitionRequestData proposal) throws Exception {
-        return Errors.forCode(get(controller.alterPartition(context(ApiKeys.ALTER_PARTITION), proposal.duplicate())).topics().get(0).partitions().get(0).errorCode());
+        short version = ApiKeys.ALTER_PARTITION.latestVersion();
+        AlterPartitionRequestData copy = new AlterPartitionRequestData(MessageUtil.toByteBufferAccessor(proposal, version), version);
+        return Errors.forCode(get(controller.alterPartition(context(ApiKeys.ALTER_PARTITION), copy)).topics().get(0).partitions().get(0).errorCode());
     }
 
     /** Sets a value, or deletes it if it is null. An empty broker name is the cluster default. */
@@ -233,7 +236,8 @@ public final class ControllerFixture implements AutoCloseable {
         assertTrue(answer.get(resource).isSuccess(), answer.toString());
     }
 
-    private PartitionRegistration partition() throws Exception {
+    /** Partition 0 of topic t. */
+    public PartitionRegistration partition() throws Exception {
         return get(controller.appendReadEvent("look", OptionalLong.empty(), () -> controller.replicationControl().getPartition(topic, 0)));
     }
 

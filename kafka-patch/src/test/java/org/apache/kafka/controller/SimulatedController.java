@@ -288,9 +288,12 @@ public final class SimulatedController {
     }
 
     private boolean alter(ConfigResource resource, String name, String value) {
-        ControllerResult<Map<ConfigResource, ApiError>> result = configs.incrementalAlterConfigs(Map.of(resource, Map.of(name,
-            new SimpleEntry<>(value == null ? OpType.DELETE : OpType.SET, value))), false, false);
-        return commit(clearsLeaderless ? result : LeaderlessElrs.keptBy(result, replication, features)).get(resource).isSuccess();
+        Map<ConfigResource, Map<String, Entry<OpType, String>>> changes = Map.of(resource, Map.of(name,
+            new SimpleEntry<>(value == null ? OpType.DELETE : OpType.SET, value)));
+        Degrades degrades = new Degrades(configs, replication, features, time::milliseconds);
+        ControllerResult<Map<ConfigResource, ApiError>> result = clearsLeaderless ? configs.incrementalAlterConfigs(changes, false, false)
+            : degrades.alter(changes, all -> configs.incrementalAlterConfigs(all, false, false), "User:operator");
+        return commit(result).get(resource).isSuccess();
     }
 
     /** Sets the level of rackspan.version. Returns the refusal, which is empty if there is none. */

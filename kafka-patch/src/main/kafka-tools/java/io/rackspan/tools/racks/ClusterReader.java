@@ -25,6 +25,7 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.server.common.EligibleLeaderReplicasVersion;
 
 import io.rackspan.common.RackspanVersion;
+import io.rackspan.protocol.LedgerPartitionInfo;
 import io.rackspan.protocol.Racks;
 import io.rackspan.tools.racks.ClusterView.Broker;
 import io.rackspan.tools.racks.ClusterView.Partition;
@@ -137,7 +138,8 @@ final class ClusterReader {
             PartitionReassignment move = moves.get(new TopicPartition(topic.name(), info.partition()));
             List<Integer> adding = move == null ? List.of() : List.copyOf(move.addingReplicas());
             int leader = info.leader() == null ? -1 : info.leader().id();
-            found.add(new Partition(info.partition(), leader, ids(info.replicas()), ids(info.isr()), ids(info.elr()), adding));
+            found.add(new Partition(info.partition(), leader, ids(info.replicas()), ids(info.isr()), ids(info.elr()), adding,
+                LedgerPartitionInfo.ledgerOf(info)));
         }
         return List.copyOf(found);
     }

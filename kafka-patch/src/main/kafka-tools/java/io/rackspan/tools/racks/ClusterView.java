@@ -6,6 +6,7 @@ import org.apache.kafka.common.config.TopicConfig;
 import io.rackspan.metadata.InternalTopics;
 import io.rackspan.metadata.LevelSettings;
 import io.rackspan.metadata.RackRules;
+import io.rackspan.protocol.Ledger;
 import io.rackspan.protocol.Racks;
 
 import java.util.Collection;
@@ -50,14 +51,18 @@ record ClusterView(short level, boolean elr, SortedMap<Integer, Broker> brokers,
     }
 
     /** A partition; `leader` is -1 if there is none, `adding` are those of `replicas` that a reassignment adds. */
-    record Partition(int index, int leader, List<Integer> replicas, List<Integer> isr, List<Integer> elr, List<Integer> adding) {
+    record Partition(int index, int leader, List<Integer> replicas, List<Integer> isr, List<Integer> elr, List<Integer> adding, Ledger ledger) {
+
+        Partition(int index, int leader, List<Integer> replicas, List<Integer> isr, List<Integer> elr, List<Integer> adding) {
+            this(index, leader, replicas, isr, elr, adding, Ledger.EMPTY);
+        }
 
         Partition withIsr(List<Integer> other) {
-            return new Partition(index, leader, replicas, other, elr, adding);
+            return new Partition(index, leader, replicas, other, elr, adding, ledger);
         }
 
         Partition withElr(List<Integer> other) {
-            return new Partition(index, leader, replicas, isr, other, adding);
+            return new Partition(index, leader, replicas, isr, other, adding, ledger);
         }
     }
 

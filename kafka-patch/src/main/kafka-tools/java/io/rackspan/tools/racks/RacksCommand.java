@@ -123,6 +123,8 @@ public final class RacksCommand {
         degrade.addArgument("--to").metavar("N").type(Integer.class).required(true).help("min.insync.racks for that time.");
         degrade.addArgument("--for").metavar("TIME").required(true).help("A number and s, m, h or d: at most 7d.");
         degrade.addArgument("--reason").metavar("TEXT").required(true).help("Why; kept beside the setting, with who requested it.");
+        verb(verbs, "ledger", "List the offsets that may have been acknowledged in fewer racks than promised while topics were degraded.")
+            .addArgument("topics").metavar("TOPIC").nargs("*").help("Names of topics (all).");
         Subparser restore = verb(verbs, "restore", "Restore min.insync.racks of topics that are degraded.");
         restore.addArgument("topics").metavar("TOPIC").nargs("+").help("Names of topics.");
         return parser;
@@ -166,6 +168,7 @@ public final class RacksCommand {
             case "audit" -> audit();
             case "degrade" -> degrade("to=" + options.getInt("to") + ",for=" + options.getString("for") + ",reason=" + options.getString("reason"));
             case "restore" -> degrade(null);
+            case "ledger" -> ledger();
             default -> preflight();
         };
     }
@@ -243,6 +246,12 @@ public final class RacksCommand {
                 return DegradeVerb.print(options.getString("verb"), view, topics, refusals, output);
             Thread.sleep(PAUSE_MS);
         }
+    }
+
+    private int ledger() throws ExecutionException, InterruptedException, UsageException {
+        ClusterView view = read();
+        List<String> names = options.getList("topics");
+        return LedgerVerb.run(view, names.isEmpty() ? view.topics().values() : topics(view, names, NAME_ANOTHER), output);
     }
 
     private void remove() throws ExecutionException, InterruptedException, UsageException {
