@@ -78,7 +78,7 @@ def degrade(kafka: KafkaRacks, topic: str, time: str) -> None:
 
 
 def ledger(kafka: KafkaRacks, *topics: str) -> dict[str, Any]:
-    """What kafka-racks.sh ledger says of these topics, or of all."""
+    """The answer of kafka-racks.sh ledger about these topics, or all."""
     return ask(kafka, "ledger", *topics)[1]
 
 

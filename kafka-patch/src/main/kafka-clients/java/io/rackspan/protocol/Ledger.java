@@ -41,7 +41,7 @@ public final class Ledger {
     /** Offsets from `from` to before `to`. */
     public static final class Range {
 
-        /** The end of a range that still goes on. */
+        /** The end of a range that is still open. */
         public static final long OPEN = -1;
 
         private final long from;
@@ -145,7 +145,7 @@ public final class Ledger {
         return ranges;
     }
 
-    /** The range that goes on; null if there is none. */
+    /** The open range; null if there is none. */
     public Range open() {
         Range last = ranges.isEmpty() ? null : ranges.get(ranges.size() - 1);
         return last != null && last.isOpen() ? last : null;
