@@ -109,12 +109,12 @@ public final class LedgerGate {
         UnifiedLog log = partition.log();
         if (log == null || !below && known.ranges().isEmpty())
             return null;
-        boolean goesOn = below && isOpen() && known.open().degrade().equals(degrade.toString());
+        boolean continues = below && isOpen() && known.open().degrade().equals(degrade.toString());
         long highWatermark = log.highWatermark();
         LedgerNote note = LedgerNote.of(metadata.brokerRacks().span(proposed), highWatermark, nowMs);
-        if (known.open() != null && !goesOn)
+        if (known.open() != null && !continues)
             note = note.ending(Math.max(highWatermark, answered));
-        if (below && !goesOn)
+        if (below && !continues)
             note = note.beginning(highWatermark, promised(degrade), degrade.toString());
         return known.with(note).equals(known) ? null : note;
     }
