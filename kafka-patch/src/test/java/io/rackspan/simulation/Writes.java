@@ -179,6 +179,8 @@ final class Writes {
             return;
         if (!anySpan && span(isr) < Math.min(settings.minRacks(), span(broker.original())))
             return;
+        if (!unnoted && partition.rackGates().ledger().holds())
+            return;
         MemoryLog log = partition.memory();
         long mark = log.logEndOffset();
         for (int id : isr)
