@@ -14,6 +14,8 @@ from harness.cluster.kafka_cluster import KafkaCluster
 from harness.cluster.node import KafkaNode
 from harness.common.errors import RackspanError
 from harness.hosts.host import exports
+from harness.recording.degrades import NAME as DEGRADE
+from harness.recording.degrades import Degrades, record_ledger
 from harness.recording.log_files import METADATA
 from harness.run_folder.run_folder import RunFolder, arrow_schema
 
@@ -33,17 +35,20 @@ def read_timeline(cluster: KafkaCluster, run: RunFolder, topics: Iterable[str]) 
     nodes = cluster.select("controllers")
     node = max(nodes, key=lambda n: int(n.host.shell(f"cat {n.data_dir}/{METADATA}/*.log | wc -c").out or 0))
     text, complete = _dump(node)
-    rows = timeline(text, set(topics))
+    rows, degrades = timeline(text, set(topics))
+    if degrades:
+        run.event("note", "degrades", "point", {"degrades": degrades})
+        record_ledger(cluster, run, sorted({one["topic"] for one in degrades}))
     if rows:
         run.add_partitions(pa.Table.from_pylist(rows, arrow_schema("partitions")), node.name)
     run.event("note", "partitions-read", "point", {"node": node.name, "complete": complete})
     return len(rows)
 
 
-def timeline(text: str, topics: set[str]) -> list[Row]:
-    """The rows that the output of kafka-dump-log.sh with the metadata decoder amounts to."""
+def timeline(text: str, topics: set[str]) -> tuple[list[Row], list[Row]]:
+    """The rows that the output of kafka-dump-log.sh with the metadata decoder amounts to, and the degrades."""
     image = _Image(topics)
-    return [row for line in text.splitlines() for row in image.apply(line)]
+    return [row for line in text.splitlines() for row in image.apply(line)], image.degrades.found
 
 
 class _Image:
@@ -55,6 +60,7 @@ class _Image:
         self._racks: dict[int, str] = {}
         self._settings: dict[tuple[str, str], str] = {}  # (topic or "", setting) -> value
         self._partitions: dict[tuple[str, int], Row] = {}
+        self.degrades = Degrades()
 
     def apply(self, line: str) -> Iterator[Row]:
         """Takes one line in; yields the rows that it brings."""
@@ -77,6 +83,9 @@ class _Image:
                     changed = list(self._partitions)
             case "CONFIG_RECORD" if data["name"] in (_RACKS, _REPLICAS):
                 changed = self._configure(data)
+            case "CONFIG_RECORD" if data["name"] == DEGRADE and data["resourceName"] in self._wanted:
+                default = self._setting(_CLUSTER_DEFAULT, _RACKS)
+                self.degrades.change(data["resourceName"], data.get("value"), default, int(match[2]) * 1_000_000)
             case "PARTITION_RECORD" | "PARTITION_CHANGE_RECORD":
                 changed = self._change(data, new=record["type"] == "PARTITION_RECORD")
         for key in changed:

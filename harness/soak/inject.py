@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.admin.topics import MIN_REPLICAS
+from harness.admin.topics import MIN_RACKS, MIN_REPLICAS, Topics
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.wait import Pending, pause, wait_for
 from harness.faults.disk import disk_full
@@ -21,6 +21,7 @@ from harness.faults.settings import changed
 from harness.run_folder.run_folder import RunFolder
 from harness.soak.schedule import ScheduledFault
 
+DEGRADE = "min.insync.racks.degrade"  # a setting of topics
 _HARMLESS = ("message.max.bytes", 2_000_000)  # a default of the cluster that no record comes near
 
 
@@ -39,6 +40,8 @@ def act(place: FaultPlace, fault: ScheduledFault) -> None:
     match fault.what:
         case "cut_behind_pause":
             _cut_behind_pause(place, fault)
+        case "degrade":
+            _degrade(place, fault)
         case "roll_stop" | "roll_kill":
             how = fault.what.removeprefix("roll_")
             rolling_restart(place.cluster, how="stop" if how == "stop" else "kill", events=place.run)
@@ -110,13 +113,64 @@ def _cut_behind_pause(place: FaultPlace, fault: ScheduledFault) -> None:
 def paused_out(place: FaultPlace, rack: str) -> Iterator[None]:
     """Pauses a rack until none of its brokers is in sync any more; they continue at the end of the block."""
     nodes = [n.name for n in place.cluster.select(f"rack:{rack}")]
-    ids = {n.node.id for n in place.cluster.select(nodes)}
     with nodes_down(place.cluster, nodes, how="pause", events=place.run, name=f"pause rack {rack}"):
-
-        def probe() -> bool | Pending:
-            mine = [p for p in place.cluster.view().partitions if p.topic == place.topic]
-            late = [f"{p.partition}: {p.isr}" for p in mine if ids & set(p.isr)]
-            return Pending("; ".join(late)) if late else True
-
-        wait_for(f"rack {rack} to be out of sync", probe, 60)
+        _wait_out_of_sync(place, rack)
         yield
+
+
+def _wait_out_of_sync(place: FaultPlace, rack: str) -> None:
+    ids = {n.node.id for n in place.cluster.select(f"rack:{rack}")}
+
+    def probe() -> bool | Pending:
+        mine = [p for p in place.cluster.view().partitions if p.topic == place.topic]
+        late = [f"{p.partition}: {p.isr}" for p in mine if ids & set(p.isr)]
+        return Pending("; ".join(late)) if late else True
+
+    wait_for(f"rack {rack} to be out of sync", probe, 60)
+
+
+def _degrade(place: FaultPlace, fault: ScheduledFault) -> None:
+    """Leaves one rack in sync, the power of another cut, and lets writes continue there by a degrade, before and after
+    its brokers are killed. With a torn tail it ends before the racks return.
+    """
+    cluster, run = place.cluster, place.run
+    racks = {n.rack for n in cluster.plan.brokers} - {fault.target, fault.other}
+    cut_off = replace(fault, target=fault.other)
+    with contextlib.ExitStack() as lowered, contextlib.ExitStack() as down:
+        down.enter_context(_cut(place, cut_off))
+        for rack in sorted(racks):
+            down.enter_context(paused_out(place, rack))
+        _wait_out_of_sync(place, fault.other)
+        lowered.enter_context(_degraded(place, fault.target))
+        pause(fault.seconds)
+        with nodes_down(cluster, f"rack:{fault.target}", how="kill", events=run, name=f"kill rack {fault.target}"):
+            pause(1)
+        pause(fault.seconds)
+        if fault.tail == "torn":
+            lowered.close()
+
+
+@contextlib.contextmanager
+def _degraded(place: FaultPlace, rack: str) -> Iterator[None]:
+    """One in-sync replica in one rack suffices for the time of a block, by the brokers of that rack."""
+    place.cluster.backend.enter()
+    brokers = place.cluster.select(f"rack:{rack}")
+    topics = Topics(",".join(n.node.endpoint for n in brokers), place.run)
+    before = topics.own(place.topic, MIN_RACKS)
+    topics.set(place.topic, MIN_REPLICAS, 1)
+    topics.set(place.topic, DEGRADE, f"to=1,for=1h,reason=rack {rack} only")
+    _wait_for_racks(topics, place.topic, "1")
+    try:
+        yield
+    finally:
+        topics.unset(place.topic, DEGRADE)
+        _wait_for_racks(topics, place.topic, before)
+        topics.set(place.topic, MIN_REPLICAS, place.min_replicas)
+
+
+def _wait_for_racks(topics: Topics, topic: str, racks: str | None) -> None:
+    def there() -> bool | Pending:
+        now = topics.own(topic, MIN_RACKS)
+        return now == racks or Pending(f"it is {now}")
+
+    wait_for(f"{MIN_RACKS} of {topic} to be {racks}", there, 60)

@@ -17,9 +17,11 @@ from harness.soak.checker_process import CheckerProcess
 from harness.soak.cycle import load_client, run_cycle
 from harness.soak.inject import FaultPlace, act
 from harness.soak.results import Cycle, Soak, carried_on, lost_to_elections, words
-from harness.soak.schedule import EVERYWHERE, Kind, ScheduledFault, schedule
+from harness.soak.schedule import EVERYWHERE, Kind, ScheduledFault, schedule, without_degrades
 from harness.spec.cluster_spec import ClusterSpec
 from harness.spec.replica_assignment import assignment
+
+DEGRADES = "degrade.patch"  # of a distribution that knows min.insync.racks.degrade
 
 
 def run_soak(
@@ -50,6 +52,8 @@ def run_soak(
         load_client(cluster) as resident,
         _evaluating(out) as evaluate,
     ):
+        if not min_racks or DEGRADES not in cluster.distribution.patches:
+            kinds = without_degrades(kinds)
         quiet, cluster.progress = cluster.progress, Progress()  # one line a step of a cycle is enough
         waiting: _Waiting | None = None
         for number in range(first, first + cycles):

@@ -23,6 +23,7 @@ What = Literal[
     "move_leaders",
     "reassign",
     "change_config",
+    "degrade",
     "cut",
     "cut_one_way",
     "delay",
@@ -58,6 +59,7 @@ _WEIGHTS: dict[Kind, int] = {
     ("move_leaders", "all"): 1,
     ("reassign", "rack"): 1,
     ("change_config", "all"): 1,
+    ("degrade", "rack"): 2,
 }
 _NETWORK: dict[Kind, int] = {
     ("cut", "rack"): 3,
@@ -81,8 +83,8 @@ class ScheduledFault:
     """One fault: what is done to whom, for how many seconds.
 
     `target` is a rack or a node; "" is found when the time comes (the leader, the active controller). `other` is the
-    second rack of a pair, or the one that is paused while the target's power is cut. `much` is a delay, a gap or
-    a loss, with its unit.
+    second rack of a pair, the one that is paused while the target's power is cut, or the one whose power is cut before
+    a degrade to the target. `much` is a delay, a gap or a loss, with its unit.
     """
 
     what: What
@@ -122,6 +124,11 @@ def kinds_of(text: str, can: Collection[str]) -> tuple[Kind, ...]:
             )
         found += [k for k in known if k in possible]
     return tuple(dict.fromkeys(found)) or possible
+
+
+def without_degrades(kinds: Sequence[Kind]) -> tuple[Kind, ...]:
+    """The kinds that a cluster can have whose topics require no racks, or that knows no degrades."""
+    return tuple(kind for kind in kinds if kind[0] != "degrade")
 
 
 def schedule(
@@ -169,8 +176,8 @@ def _fault(rng: random.Random, kind: Kind, racks: Sequence[str], brokers: Sequen
         whom,
         target,
         seconds,
-        tail=tail if what in ("power_cut", "cut_behind_pause") else "none",
-        other=other if whom == "pair" or what == "cut_behind_pause" else "",
+        tail=tail if what in ("power_cut", "cut_behind_pause", "degrade") else "none",
+        other=other if whom == "pair" or what in ("cut_behind_pause", "degrade") else "",
         much=f"{3 * much}%" if what == "loss" else f"{20 * much}ms" if what in ("delay", "stagger", "slow") else "",
     )
 

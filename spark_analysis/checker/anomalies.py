@@ -34,6 +34,7 @@ KINDS = (
     Kind("unknown-epoch", "", "a record of a leader epoch that the metadata log does not have"),
     Kind("ack-under-racks", "", "sent and acknowledged while the in-sync replicas spanned too few racks"),
     Kind("ack-under-replicas", "", "sent and acknowledged while there were too few in-sync replicas"),
+    Kind("ack-not-in-ledger", "", "the same by what was promised before a degrade, and in no range of the ledger"),
     Kind("watermark-went-back", "", "a high watermark smaller than one observed before at the same or an older epoch"),
     Kind("nonmonotonic-poll", "nonmonotonic-poll", "a consumer received an offset again, or an older one"),
     Kind("poll-skip", "poll-skip", "a consumer skipped a record that is in the log"),

@@ -23,6 +23,7 @@ REFUSED = (
 SHORTAGE = {
     "ack-under-racks": ("NOT_ENOUGH_RACKS", "NOT_ENOUGH_RACKS_AFTER_APPEND"),
     "ack-under-replicas": ("NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"),
+    "ack-not-in-ledger": (),
 }
 _QUORUM = ("min.insync.replicas", "-2")
 _WAITING = ("all", "-1", *_QUORUM)
@@ -63,7 +64,8 @@ class Stretch:
 class Facts:
     """`expected`: the nodes whose logs were read, by place; `complete`: places of which every log was read.
 
-    `epochs`: leader epochs that the metadata log has; `short`: stretches by rule and place.
+    `epochs`: leader epochs that the metadata log has; `short`: stretches by rule and place; `ledger`: the ranges of
+    offsets, from the first to before the last, that are known to have been acknowledged in fewer racks than promised.
     """
 
     producers: dict[str, Settings] = field(default_factory=dict)
@@ -72,6 +74,14 @@ class Facts:
     epochs: dict[Place, tuple[int, ...]] = field(default_factory=dict)
     short: dict[str, dict[Place, tuple[Stretch, ...]]] = field(default_factory=dict)
     bits: int = BUCKET_BITS
+    ledger: dict[Place, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+
+    def in_ledger(self, place: Place, offsets: Array) -> Array:
+        """True for the offsets that are in a range of the ledger."""
+        found = np.zeros(len(offsets), bool)
+        for begin, end in self.ledger.get(place, ()):
+            found |= (offsets >= begin) & (offsets < end)
+        return found
 
     def is_complete(self, place: Place) -> bool:
         """True if every log of the partition was read; of an unknown partition, if that holds for all."""

@@ -51,8 +51,7 @@ class History:
     @property
     def ends(self) -> dict[tuple[Place, str], int]:
         """The end that each replica was read to, by its note."""
-        notes = [e["data"] for e in self.events if (e["kind"], e["name"]) == ("note", "replica")]
-        return {((d["topic"], d["partition"]), d["node"]): d["end_offset"] for d in notes}
+        return {((d["topic"], d["partition"]), d["node"]): d["end_offset"] for d in self._notes("replica")}
 
     @property
     def read(self) -> dict[Place, tuple[str, ...]]:
@@ -63,6 +62,31 @@ class History:
             if end == 0 or (end > 0 and (place, node) in self.with_rows):
                 nodes.append(node)
         return {place: tuple(nodes) for place, nodes in found.items()}
+
+    @property
+    def degrades(self) -> dict[str, list[Row]]:
+        """The times in which min.insync.racks was lowered, by topic."""
+        found: dict[str, list[Row]] = {}
+        for note in self._notes("degrades"):
+            for degrade in note["degrades"]:
+                found.setdefault(degrade["topic"], []).append(degrade)
+        return found
+
+    @property
+    def ledger(self) -> dict[Place, tuple[tuple[int, int], ...]]:
+        """The ranges of the ledger as the run ended; one that was open then has no end."""
+        found: dict[Place, tuple[tuple[int, int], ...]] = {}
+        for note in self._notes("ledger"):
+            for one in note["ranges"]:
+                place = (one["topic"], one["partition"])
+                found[place] = (
+                    *found.get(place, ()),
+                    (one["from"], timeline.NEVER if one["to"] is None else one["to"]),
+                )
+        return found
+
+    def _notes(self, name: str) -> list[Row]:
+        return [e["data"] for e in self.events if (e["kind"], e["name"]) == ("note", name)]
 
     def replicas_of(self, place: Place) -> int:
         """The number of replicas that the metadata log says last; 1 where it says nothing."""
@@ -79,21 +103,24 @@ class History:
         states = self.states
         racks = {place: timeline.too_few_racks(rows, min_racks) for place, rows in states.items()}
         replicas = {place: timeline.too_few_replicas(rows) for place, rows in states.items()}
+        degrades = self.degrades
+        below = {place: timeline.below_promise(rows, degrades.get(place[0], ())) for place, rows in states.items()}
         read = self.read
         return Facts(
             producers(self.events),
             read,
             frozenset(place for place, nodes in read.items() if len(nodes) >= self.replicas_of(place)),
             {place: tuple({row["leader_epoch"] for row in rows}) for place, rows in states.items()},
-            {"ack-under-racks": _some(racks), "ack-under-replicas": _some(replicas)},
+            {"ack-under-racks": _some(racks), "ack-under-replicas": _some(replicas), "ack-not-in-ledger": _some(below)},
             bits,
+            self.ledger,
         )
 
     def requires(self, min_racks: int | None) -> dict[str, bool]:
-        """True for the rules on in-sync replicas that some state of a partition requires more than one for."""
+        """True for the rules on in-sync replicas that some state, or degrade, of the run has something to show for."""
         racks = any((min_racks or row["min_racks"]) > 1 for row in self.partitions)
         replicas = any(timeline.need_replicas(row) > 1 for row in self.partitions)
-        return {"ack-under-racks": racks, "ack-under-replicas": replicas}
+        return {"ack-under-racks": racks, "ack-under-replicas": replicas, "ack-not-in-ledger": bool(self.degrades)}
 
     def unread(self, places: frozenset[Place]) -> list[str]:
         """Data of these places that was not read back, and so not checked."""
@@ -101,6 +128,8 @@ class History:
         noted = {(e["name"], e["data"].get("complete", True)) for e in self.events if e["kind"] == "note"}
         if ("partitions-read", True) not in noted:
             missing.append("the metadata log: acknowledgements were not compared with the in-sync replicas")
+        if self.degrades and not self._notes("ledger"):
+            missing.append("the ledger: acknowledgements in degrades were not compared with it")
         read = self.read
         for place in sorted(place for place in places if place[1] >= 0):
             have, wanted = len(read.get(place, ())), self.replicas_of(place)

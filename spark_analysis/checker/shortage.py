@@ -80,6 +80,12 @@ def _check(
     within = ok & waits & (done < stretch.end_ns - CLOCK_NS)
     knew = (sends.after_ns > stretch.sure_ns + CLOCK_NS) | (sends.epoch >= stretch.epoch)
     wrong = np.flatnonzero(within & knew)
+    found.exposure[rule] += len(wrong)
+    if rule == "ack-not-in-ledger":
+        wrong = wrong[~facts.in_ledger(place, sends.offset[wrong])]
+    else:
+        begun = (sent >= stretch.begin_ns) & (sent < stretch.end_ns)
+        found.exposure[rule] += int((waits & begun & ~(ok & (done < stretch.end_ns))).sum())
     _add(
         found,
         rule,
@@ -90,8 +96,6 @@ def _check(
         acks.names["producer"],
         acks["seq"][wrong],
     )
-    begun = (sent >= stretch.begin_ns) & (sent < stretch.end_ns)
-    found.exposure[rule] += len(wrong) + int((waits & begun & ~(ok & (done < stretch.end_ns))).sum())
     here = refused & (sent > stretch.begin_ns) & (done < stretch.end_ns)
     unsure = np.flatnonzero(within & ~knew & (sends.after_ns > stretch.begin_ns))
     left = Unsure(int(done[here].min()) if here.any() else NEVER)

@@ -41,6 +41,18 @@ def too_few_replicas(states: Sequence[Row]) -> tuple[Stretch, ...]:
     return _stretches(states, [row["isr_size"] < need_replicas(row) for row in states])
 
 
+def below_promise(states: Sequence[Row], degrades: Sequence[Row]) -> tuple[Stretch, ...]:
+    """The stretches in which the in-sync replicas spanned fewer racks than were required before a degrade.
+
+    `degrades`: those of the topic, each with `promised` racks, `begin_ns` and `end_ns` by the metadata log.
+    """
+
+    def promised(row: Row) -> int:
+        return max((d["promised"] for d in degrades if d["begin_ns"] <= row["t_ns"] < d["end_ns"]), default=0)
+
+    return _stretches(states, [row["isr_racks"] < promised(row) for row in states])
+
+
 def need_replicas(row: Row) -> int:
     """Number of in-sync replicas that a state requires."""
     return int(min(row["min_replicas"], row["replicas"]))

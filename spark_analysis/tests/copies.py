@@ -39,6 +39,7 @@ class Small:
     watermarks: list[Row] = field(default_factory=list)
     producers: list[Row] = field(default_factory=list)
     read: list[Row] = field(default_factory=list)
+    notes: list[tuple[str, Row]] = field(default_factory=list)  # name, data
     faults: list[tuple[int, str, str, Row]] = field(default_factory=list)  # ns after the start, name, state, data
 
     def named(self, name: str) -> Small:
@@ -46,6 +47,9 @@ class Small:
         own = copy.deepcopy(self)
         for row in (*own.acks, *own.replicas, *own.partitions, *own.polls, *own.watermarks, *own.read):
             row["topic"] = name
+        for _, data in own.notes:
+            for row in next(iter(data.values())):
+                row["topic"] = name
         for note in own.producers:
             _renamed(own.replicas, note["producer"], f"{name}/{note['producer']}", note.get("size", 0))
         for row in (*own.acks, *own.replicas, *own.polls, *own.producers):
@@ -82,6 +86,7 @@ def folder(path: Path, parts: Iterable[Small]) -> Path:
     for part in parts:
         events += [generated.event(0, "note", "producer", **row) for row in part.producers]
         events += [generated.event(0, "note", "replica", **row) for row in part.read]
+        events += [generated.event(0, "note", kind, **data) for kind, data in part.notes]
         events += [generated.event(at, "fault", name, state, **data) for at, name, state, data in part.faults]
     events.sort(key=lambda e: e["t_ns"])
     (path / "events.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events), encoding="utf-8")

@@ -302,6 +302,20 @@ def acknowledged_by_one_replica(h: Small, rng: random.Random) -> None:
     _shrunk(h, rng, isr="1", isr_size=1)
 
 
+@brings("ack-not-in-ledger")
+def acknowledged_below_the_promise_and_not_noted(h: Small, rng: random.Random) -> None:
+    """A degrade from two racks to one, in which all but the acknowledged record in question is in the ledger."""
+    _shrunk(h, rng, isr="1,2", isr_racks=1, min_racks=1)
+    begin, topic = h.partitions[-1]["t_ns"], h.partitions[-1]["topic"]
+    h.notes.append(("degrades", {"degrades": [{"topic": topic, "promised": 2, "begin_ns": begin, "end_ns": 1 << 62}]}))
+    late = sorted(a["offset"] for a in h.acks if a["result"] == "OK" and a["sent_ns"] > begin + 3.5 * _SECOND)
+    gone = rng.choice(late)
+    partition = h.partitions[-1]["partition"]
+    ranges = [{"topic": topic, "partition": partition, "from": 0, "to": gone}]
+    ranges.append({"topic": topic, "partition": partition, "from": gone + 1, "to": None})
+    h.notes.append(("ledger", {"ranges": ranges}))
+
+
 @brings("nonmonotonic-poll")
 def consumer_goes_back(h: Small, rng: random.Random) -> None:
     number = max(p["number"] for p in h.polls) + 1

@@ -177,6 +177,27 @@ def test_a_promise_that_nothing_tried_makes_the_verdict_unknown(
     assert main(["check", str(folder(tmp_path / "other", [part])), "--out", str(tmp_path / "out")]) == 0, "not promised"
 
 
+def test_acknowledgements_of_a_degrade_are_compared_with_the_ledger(tmp_path: Path) -> None:
+    part = real().named("orders")
+    CORRUPTIONS["acknowledged_below_the_promise_and_not_noted"][1](part, random.Random(1))
+    (_, degrades), (_, ledger) = part.notes
+
+    def found(name: str) -> CheckResult:
+        return check(read_history(folder(tmp_path / name, [part])), InProcess())
+
+    assert found("one-missing").counts["ack-not-in-ledger"] == 1
+    for one in ledger["ranges"]:
+        one["to"] = None
+    complete = found("complete")
+    assert "ack-not-in-ledger" not in complete.counts and complete.exposure["ack-not-in-ledger"] > 10
+    part.notes = [("degrades", degrades)]
+    without = found("without")
+    assert "the ledger: acknowledgements in degrades were not compared with it" in without.unread
+    assert without.counts["ack-not-in-ledger"] == without.exposure["ack-not-in-ledger"]
+    degrades["degrades"][0]["promised"] = 1
+    assert "ack-not-in-ledger" not in found("one-rack-was-promised").counts
+
+
 def test_a_table_that_is_missing_or_cut_short_has_exit_code_4(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

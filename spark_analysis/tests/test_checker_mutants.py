@@ -126,6 +126,7 @@ MUTANTS: dict[str, tuple[ModuleType, str, Break, str]] = {
     "records may come from nowhere": (records, "_phantom", _nothing, "phantom"),
     "racks do not count": (timeline, "too_few_racks", _no_stretches, "ack-under-racks"),
     "replicas do not count": (timeline, "too_few_replicas", _no_stretches, "ack-under-replicas"),
+    "degrades do not count": (timeline, "below_promise", _no_stretches, "ack-not-in-ledger"),
     "a leader need not know": (timeline, "_stretch", _slow_leaders, "ack-under-racks"),
     "a new leader need not know": (timeline, "_stretch", _no_epochs, "ack-under-racks"),
     "adding a replica shows nothing": (timeline, "_stretch", _only_after_seconds, "ack-under-racks"),
