@@ -160,6 +160,8 @@ def words(fault: ScheduledFault) -> str:
     tail = "" if fault.tail == "none" else f" ({fault.tail} tail)"
     if fault.what == "cut_behind_pause":
         return f"rack {fault.other} paused, power cut of rack {fault.target}{tail}"
+    if fault.what == "degrade":
+        return f"power cut of rack {fault.other}{tail}, degrade to rack {fault.target}"
     whom = "" if fault.whom == "all" else f" {fault.whom}"
     target = "-".join(filter(None, (fault.target, fault.other)))
     parts = (f"{fault.what.replace('_', ' ')}{whom}", target, fault.much)
