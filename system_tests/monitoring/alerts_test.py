@@ -41,6 +41,14 @@ class Alerts(RackTest):
             ask(kafka, "restore", "orders")
             prometheus.wait_firing()
 
+            topics.set("orders", "min.insync.racks.shadow", 4)
+            prometheus.wait_firing("RackspanWouldRefuse")
+            prometheus.wait_values(
+                'rate(kafka_server_ReplicaManager_WouldRefuseRequestsPerSec_total{topic="orders"}[1m]) > bool 0', {"1"}
+            )
+            topics.unset("orders", "min.insync.racks.shadow")
+            prometheus.wait_firing()
+
             kafka.kafka.kill(["b1"])
             prometheus.wait_firing("RackspanRackDown b", "RackspanOneRackFromRefusal")
             kafka.kafka.kill(["c1"])

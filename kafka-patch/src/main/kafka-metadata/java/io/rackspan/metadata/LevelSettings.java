@@ -21,6 +21,8 @@ public final class LevelSettings {
     public static final String ACTION = "min.insync.replicas.inconsistent.action";
     static final String SCOPE = "acks.all.scope";
     static final String STRICT = "min.insync.racks.strict.placement";
+    /** In server.properties it counts at every level. */
+    static final String SHADOW = "min.insync.racks.shadow";
     private static final int NAMED = 20;
 
     /** The settings of which only the topic's value and the cluster default count, with what is in force from level 1 on without these. */
@@ -39,6 +41,8 @@ public final class LevelSettings {
             return true;
         if (name.equals(STRICT))
             return isStrict(value);
+        if (name.equals(SHADOW))
+            return number(value) > 0;
         return name.equals(SCOPE) && value.trim().equals("min.insync.replicas");
     }
 

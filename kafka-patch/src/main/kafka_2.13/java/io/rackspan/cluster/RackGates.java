@@ -56,6 +56,11 @@ public final class RackGates {
         List.of(UNDER, AT, COUNT).forEach(name -> group.removeMetric(name, tags));
     }
 
+    /** The state that they are asked about. */
+    Leadership partition() {
+        return partition;
+    }
+
     /** The gates themselves, for those that ask with a state of their own. */
     public RackSpan span() {
         return span;

@@ -34,6 +34,7 @@ record StockSettings(List<Own> set, short level) {
     /** The settings that stock Kafka does not know. */
     static final Set<String> UNKNOWN = Set.of(TopicConfig.MIN_IN_SYNC_RACKS_CONFIG, TopicConfig.MIN_IN_SYNC_RACKS_DEGRADE_CONFIG,
         TopicConfig.MIN_IN_SYNC_RACKS_STRICT_PLACEMENT_CONFIG,
+        TopicConfig.MIN_IN_SYNC_RACKS_SHADOW_CONFIG,
         TopicConfig.MIN_IN_SYNC_REPLICAS_INCONSISTENT_ACTION_CONFIG, TopicConfig.ACKS_ALL_SCOPE_CONFIG);
 
     /** The values that a resource itself has, and does not inherit; never empty. */
