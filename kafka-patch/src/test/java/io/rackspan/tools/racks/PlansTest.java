@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rackspan.tools.racks;
 
-import io.rackspan.tools.racks.ClusterView.Partition;
-import io.rackspan.tools.racks.ClusterView.Topic;
-import io.rackspan.tools.racks.ClusterView.Voter;
+import io.rackspan.prediction.ClusterView;
+import io.rackspan.prediction.Loss;
+import io.rackspan.prediction.ClusterView.Partition;
+import io.rackspan.prediction.ClusterView.Topic;
+import io.rackspan.prediction.ClusterView.Voter;
 import io.rackspan.tools.racks.PlacementAudit.Finding;
 import io.rackspan.tools.racks.PlacementAudit.Kind;
 import io.rackspan.tools.racks.PlacementAudit.Share;
@@ -23,15 +25,15 @@ final class PlansTest {
     private static final Partition SPREAD = Views.partition(List.of(1, 2, 3));
 
     private static String refusal(ClusterView view, String lost) {
-        return assertThrows(UsageException.class, () -> Loss.parse(view, lost, false)).getMessage();
+        return assertThrows(UsageException.class, () -> LossOption.parse(view, lost, false)).getMessage();
     }
 
     @Test
     void racksAndBrokersAreRead() throws UsageException {
         ClusterView view = Views.of("abb2");
-        assertEquals(Set.of(2, 3), Loss.parse(view, "b", false).brokers());
-        assertEquals(Set.of(1, 4), Loss.parse(view, "rack:2, 1", false).brokers());
-        assertEquals(Set.of(2), Loss.parse(view, "broker:2", false).brokers());
+        assertEquals(Set.of(2, 3), LossOption.parse(view, "b", false).brokers());
+        assertEquals(Set.of(1, 4), LossOption.parse(view, "rack:2, 1", false).brokers());
+        assertEquals(Set.of(2), LossOption.parse(view, "broker:2", false).brokers());
         assertEquals("'2' is a rack and a broker. Write rack:2 or broker:2.", refusal(view, "2"));
         assertEquals("'d' is neither a rack nor a registered broker. Racks: 2, a, b; brokers: [1, 2, 3, 4].", refusal(view, "a,d"));
         assertEquals("'' is neither a rack nor a registered broker. Racks: 2, a, b; brokers: [1, 2, 3, 4].", refusal(view, ""));

@@ -22,17 +22,22 @@ import org.apache.kafka.server.common.MetadataVersion;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.LogConfig;
 
+import io.rackspan.prediction.ClusterView;
+import io.rackspan.prediction.Loss;
+import io.rackspan.prediction.Predictor;
+import io.rackspan.prediction.Prediction;
+import io.rackspan.prediction.Verdict;
 import io.rackspan.cluster.ConsistencyGate;
 import io.rackspan.cluster.RackSpan;
 import io.rackspan.metadata.BrokerRacks;
 import io.rackspan.metadata.EligibleSpan;
 import io.rackspan.metadata.RackRules;
-import io.rackspan.tools.racks.ClusterView.Broker;
-import io.rackspan.tools.racks.ClusterView.Partition;
-import io.rackspan.tools.racks.ClusterView.Settings;
-import io.rackspan.tools.racks.ClusterView.Topic;
-import io.rackspan.tools.racks.ClusterView.Voter;
-import io.rackspan.tools.racks.LeaderRule.Refusal;
+import io.rackspan.prediction.ClusterView.Broker;
+import io.rackspan.prediction.ClusterView.Partition;
+import io.rackspan.prediction.ClusterView.Settings;
+import io.rackspan.prediction.ClusterView.Topic;
+import io.rackspan.prediction.ClusterView.Voter;
+import io.rackspan.prediction.LeaderRule.Refusal;
 
 import org.junit.jupiter.api.Test;
 

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rackspan.tools.racks;
 
-import io.rackspan.tools.racks.ClusterView.Partition;
-import io.rackspan.tools.racks.ClusterView.Topic;
-import io.rackspan.tools.racks.ClusterView.Voter;
-import io.rackspan.tools.racks.LeaderRule.Refusal;
+import io.rackspan.prediction.ClusterView;
+import io.rackspan.prediction.Loss;
+import io.rackspan.prediction.Predictor;
+import io.rackspan.prediction.Prediction;
+import io.rackspan.prediction.Verdict;
+import io.rackspan.prediction.ClusterView.Partition;
+import io.rackspan.prediction.ClusterView.Topic;
+import io.rackspan.prediction.ClusterView.Voter;
+import io.rackspan.prediction.LeaderRule.Refusal;
 
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
 import java.util.Map;
 
-import static io.rackspan.tools.racks.Verdict.NO;
-import static io.rackspan.tools.racks.Verdict.UNKNOWN;
-import static io.rackspan.tools.racks.Verdict.YES;
+import static io.rackspan.prediction.Verdict.NO;
+import static io.rackspan.prediction.Verdict.UNKNOWN;
+import static io.rackspan.prediction.Verdict.YES;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -187,7 +192,7 @@ final class PredictorTest {
         Map<String, String> own = Map.of(Views.MIN_REPLICAS, "2", "min.insync.replicas.inconsistent.action", "clamp");
         Topic topic = Views.topic("t", own, first, new Partition(1, 1, List.of(1), List.of(1), List.of(), List.of()));
         ClusterView view = Views.of("abc", topic);
-        assertEquals(NO, Predictor.predict(view, topic, topic.partitions().get(1), Loss.parse(view, "a", true), YES).safe());
-        assertEquals(YES, Predictor.predict(view, topic, second, Loss.parse(view, "a", true), YES).safe());
+        assertEquals(NO, Predictor.predict(view, topic, topic.partitions().get(1), LossOption.parse(view, "a", true), YES).safe());
+        assertEquals(YES, Predictor.predict(view, topic, second, LossOption.parse(view, "a", true), YES).safe());
     }
 }

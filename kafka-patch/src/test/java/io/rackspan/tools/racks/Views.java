@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rackspan.tools.racks;
 
-import io.rackspan.tools.racks.ClusterView.Broker;
-import io.rackspan.tools.racks.ClusterView.Partition;
-import io.rackspan.tools.racks.ClusterView.Topic;
-import io.rackspan.tools.racks.ClusterView.Voter;
+import io.rackspan.prediction.ClusterView;
+import io.rackspan.prediction.Loss;
+import io.rackspan.prediction.Predictor;
+import io.rackspan.prediction.Prediction;
+import io.rackspan.prediction.Quorum;
+import io.rackspan.prediction.ClusterView.Broker;
+import io.rackspan.prediction.ClusterView.Partition;
+import io.rackspan.prediction.ClusterView.Topic;
+import io.rackspan.prediction.ClusterView.Voter;
 
 import java.util.List;
 import java.util.Map;
@@ -47,7 +52,7 @@ final class Views {
 
     static Prediction without(ClusterView view, String lost, boolean unclean) throws UsageException {
         Topic topic = view.topics().values().iterator().next();
-        Loss loss = Loss.parse(view, lost, unclean);
+        Loss loss = LossOption.parse(view, lost, unclean);
         return Predictor.predict(view, topic, topic.partitions().get(0), loss, Quorum.after(view, loss));
     }
 }

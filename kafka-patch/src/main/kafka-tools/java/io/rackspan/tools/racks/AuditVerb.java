@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rackspan.tools.racks;
 
+import io.rackspan.prediction.ClusterView;
+import io.rackspan.prediction.Loss;
+import io.rackspan.prediction.Verdict;
 import io.rackspan.tools.racks.PlacementAudit.Finding;
 import io.rackspan.tools.racks.PlacementAudit.Share;
 import io.rackspan.tools.racks.Repair.Move;

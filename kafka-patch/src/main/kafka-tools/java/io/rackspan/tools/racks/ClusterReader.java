@@ -24,13 +24,14 @@ import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.server.common.EligibleLeaderReplicasVersion;
 
+import io.rackspan.prediction.ClusterView;
 import io.rackspan.common.RackspanVersion;
 import io.rackspan.protocol.LedgerPartitionInfo;
 import io.rackspan.protocol.Racks;
-import io.rackspan.tools.racks.ClusterView.Broker;
-import io.rackspan.tools.racks.ClusterView.Partition;
-import io.rackspan.tools.racks.ClusterView.Topic;
-import io.rackspan.tools.racks.ClusterView.Voter;
+import io.rackspan.prediction.ClusterView.Broker;
+import io.rackspan.prediction.ClusterView.Partition;
+import io.rackspan.prediction.ClusterView.Topic;
+import io.rackspan.prediction.ClusterView.Voter;
 
 import java.util.ArrayList;
 import java.util.HashMap;

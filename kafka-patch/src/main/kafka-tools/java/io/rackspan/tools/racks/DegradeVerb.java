@@ -9,8 +9,10 @@ import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.InvalidConfigurationException;
 
+import io.rackspan.prediction.ClusterView;
+import io.rackspan.prediction.Verdict;
 import io.rackspan.common.Degrade;
-import io.rackspan.tools.racks.ClusterView.Topic;
+import io.rackspan.prediction.ClusterView.Topic;
 
 import java.util.ArrayList;
 import java.util.Collection;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rackspan.tools.racks;
 
+import io.rackspan.prediction.Loss;
+import io.rackspan.prediction.Verdict;
 import io.rackspan.tools.racks.StopCheck.Obstacle;
 
 import java.util.ArrayList;

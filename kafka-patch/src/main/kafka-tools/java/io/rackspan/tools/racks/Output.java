@@ -5,6 +5,8 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 
+import io.rackspan.prediction.Verdict;
+
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
@@ -22,7 +24,7 @@ final class Output {
     static final int SCHEMA_VERSION = 1;
 
     private static final ObjectMapper MAPPER = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT)
-        .disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET);
+        .enable(SerializationFeature.WRITE_ENUMS_USING_TO_STRING).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET);
 
     private final PrintStream stream;
     private final boolean json;

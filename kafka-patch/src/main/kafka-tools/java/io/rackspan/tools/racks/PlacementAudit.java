@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rackspan.tools.racks;
 
+import io.rackspan.prediction.ClusterView;
+import io.rackspan.prediction.LeaderRule;
+import io.rackspan.prediction.Loss;
 import io.rackspan.metadata.InternalTopics;
-import io.rackspan.tools.racks.ClusterView.Broker;
-import io.rackspan.tools.racks.ClusterView.Partition;
-import io.rackspan.tools.racks.ClusterView.Settings;
-import io.rackspan.tools.racks.ClusterView.Topic;
-import io.rackspan.tools.racks.LeaderRule.Refusal;
+import io.rackspan.prediction.ClusterView.Broker;
+import io.rackspan.prediction.ClusterView.Partition;
+import io.rackspan.prediction.ClusterView.Settings;
+import io.rackspan.prediction.ClusterView.Topic;
+import io.rackspan.prediction.LeaderRule.Refusal;
 
 import java.util.ArrayList;
 import java.util.List;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rackspan.tools.racks;
 
-import io.rackspan.tools.racks.ClusterView.Partition;
-import io.rackspan.tools.racks.ClusterView.Topic;
+import io.rackspan.prediction.ClusterView;
+import io.rackspan.prediction.ClusterView.Partition;
+import io.rackspan.prediction.ClusterView.Topic;
 import io.rackspan.tools.racks.Repair.Move;
 
 import com.fasterxml.jackson.core.JsonProcessingException;

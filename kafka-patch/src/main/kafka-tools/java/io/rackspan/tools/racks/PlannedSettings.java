@@ -3,11 +3,12 @@ package io.rackspan.tools.racks;
 
 import org.apache.kafka.common.config.TopicConfig;
 
+import io.rackspan.prediction.ClusterView;
 import io.rackspan.common.RackspanVersion;
 import io.rackspan.metadata.LevelSettings;
-import io.rackspan.tools.racks.ClusterView.Partition;
-import io.rackspan.tools.racks.ClusterView.Settings;
-import io.rackspan.tools.racks.ClusterView.Topic;
+import io.rackspan.prediction.ClusterView.Partition;
+import io.rackspan.prediction.ClusterView.Settings;
+import io.rackspan.prediction.ClusterView.Topic;
 
 import java.util.Collection;
 import java.util.HashMap;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rackspan.tools.racks;
 
-import io.rackspan.tools.racks.ClusterView.Partition;
-import io.rackspan.tools.racks.ClusterView.Topic;
+import io.rackspan.prediction.ClusterView;
+import io.rackspan.prediction.Predictor;
+import io.rackspan.prediction.Prediction;
+import io.rackspan.prediction.Verdict;
+import io.rackspan.prediction.ClusterView.Partition;
+import io.rackspan.prediction.ClusterView.Topic;
 
 import java.util.ArrayList;
 import java.util.Collection;

@@ -5,7 +5,9 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.utils.Utils;
 
-import io.rackspan.tools.racks.ClusterView.Topic;
+import io.rackspan.prediction.ClusterView;
+import io.rackspan.prediction.Loss;
+import io.rackspan.prediction.ClusterView.Topic;
 import io.rackspan.tools.racks.StopCheck.Obstacle;
 
 import net.sourceforge.argparse4j.ArgumentParsers;
@@ -182,7 +184,7 @@ public final class RacksCommand {
         String file = options.getString("reassignment");
         ClusterView view = planned(file == null ? now : PlannedMoves.apply(now, PlannedMoves.read(Path.of(file), now)));
         boolean unclean = options.getBoolean("unclean");
-        List<Loss> losses = each == null ? List.of(Loss.parse(view, lose, unclean)) : Loss.ofEach(view, each, unclean);
+        List<Loss> losses = each == null ? List.of(LossOption.parse(view, lose, unclean)) : Loss.ofEach(view, each, unclean);
         if (losses.isEmpty())
             throw new UsageException("The cluster has " + view.racks().size() + " rack(s) only: [" + Loss.words(view.racks()) + "].");
         return WhatIfVerb.run(view, topics(view), losses, output);
@@ -196,7 +198,7 @@ public final class RacksCommand {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(options.getInt("wait"));
         while (true) {
             ClusterView view = read();
-            Loss loss = rack == null ? loss(view, brokers) : Loss.parse(view, "rack:" + rack, false);
+            Loss loss = rack == null ? loss(view, brokers) : LossOption.parse(view, "rack:" + rack, false);
             List<Obstacle> obstacles = StopCheck.obstacles(view, loss);
             if (obstacles.isEmpty() || !OkToStopVerb.mayWait(obstacles) || System.nanoTime() >= end)
                 return OkToStopVerb.print(loss, obstacles, output);

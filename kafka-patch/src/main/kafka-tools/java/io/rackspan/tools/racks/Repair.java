@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rackspan.tools.racks;
 
-import io.rackspan.tools.racks.ClusterView.Broker;
-import io.rackspan.tools.racks.ClusterView.Partition;
-import io.rackspan.tools.racks.ClusterView.Topic;
+import io.rackspan.prediction.ClusterView;
+import io.rackspan.prediction.Loss;
+import io.rackspan.prediction.ClusterView.Broker;
+import io.rackspan.prediction.ClusterView.Partition;
+import io.rackspan.prediction.ClusterView.Topic;
 
 import java.util.ArrayList;
 import java.util.Comparator;

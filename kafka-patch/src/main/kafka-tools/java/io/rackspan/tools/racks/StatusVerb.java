@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rackspan.tools.racks;
 
-import io.rackspan.tools.racks.ClusterView.Partition;
-import io.rackspan.tools.racks.ClusterView.Settings;
-import io.rackspan.tools.racks.ClusterView.Topic;
-import io.rackspan.tools.racks.RackFailures.Losses;
+import io.rackspan.prediction.ClusterView;
+import io.rackspan.prediction.Loss;
+import io.rackspan.prediction.Predictor;
+import io.rackspan.prediction.Prediction;
+import io.rackspan.prediction.Quorum;
+import io.rackspan.prediction.RackFailures;
+import io.rackspan.prediction.Verdict;
+import io.rackspan.prediction.ClusterView.Partition;
+import io.rackspan.prediction.ClusterView.Settings;
+import io.rackspan.prediction.ClusterView.Topic;
+import io.rackspan.prediction.RackFailures.Losses;
 
 import java.util.ArrayList;
 import java.util.Collection;

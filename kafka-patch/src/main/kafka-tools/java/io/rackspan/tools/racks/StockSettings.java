@@ -11,8 +11,9 @@ import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.InvalidConfigurationException;
 
+import io.rackspan.prediction.ClusterView;
 import io.rackspan.common.RackspanVersion;
-import io.rackspan.tools.racks.ClusterView.Topic;
+import io.rackspan.prediction.ClusterView.Topic;
 
 import java.util.ArrayList;
 import java.util.Collection;

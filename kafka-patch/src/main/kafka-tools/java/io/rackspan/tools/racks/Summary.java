@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rackspan.tools.racks;
 
-import io.rackspan.tools.racks.ClusterView.Broker;
-import io.rackspan.tools.racks.ClusterView.Topic;
-import io.rackspan.tools.racks.ClusterView.Voter;
+import io.rackspan.prediction.ClusterView;
+import io.rackspan.prediction.Prediction;
+import io.rackspan.prediction.Verdict;
+import io.rackspan.prediction.ClusterView.Broker;
+import io.rackspan.prediction.ClusterView.Topic;
+import io.rackspan.prediction.ClusterView.Voter;
 
 import java.util.Collection;
 import java.util.LinkedHashMap;

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rackspan.tools.racks;
 
-import io.rackspan.tools.racks.ClusterView.Topic;
+import io.rackspan.prediction.ClusterView;
+import io.rackspan.prediction.Loss;
+import io.rackspan.prediction.Predictor;
+import io.rackspan.prediction.Prediction;
+import io.rackspan.prediction.Quorum;
+import io.rackspan.prediction.Verdict;
+import io.rackspan.prediction.ClusterView.Topic;
 
 import java.util.ArrayList;
 import java.util.Collection;
@@ -72,7 +78,7 @@ final class WhatIfVerb {
     /** With `brief` only topics that suffer, as for many scenarios. */
     private static void print(ClusterView view, Scenario scenario, boolean brief, Output output) {
         output.line("without " + scenario.loss.words() + (scenario.loss.unclean() ? ", and what they had not flushed" : "") + ": quorum of controllers " +
-            scenario.quorum.word() + (scenario.quorum == Verdict.UNKNOWN ? " (racks of " + Quorum.unknownRacks(view) + " are not known: see --controller-racks)" : ""));
+            scenario.quorum.toString() + (scenario.quorum == Verdict.UNKNOWN ? " (racks of " + Quorum.unknownRacks(view) + " are not known: see --controller-racks)" : ""));
         List<List<Object>> rows = new ArrayList<>();
         int fine = 0;
         for (Predicted predicted : scenario.topics) {
@@ -80,8 +86,8 @@ final class WhatIfVerb {
             if (worst.fine() == Verdict.YES)
                 fine++;
             if (!brief || worst.fine() != Verdict.YES)
-                rows.add(List.of(predicted.topic.name(), predicted.partitions.size(), worst.writable().word(), worst.writableFew().word(), worst.writableOne().word(),
-                    worst.readable().word(), worst.electable().word(), worst.safe().word(), Summary.reason(predicted.partitions)));
+                rows.add(List.of(predicted.topic.name(), predicted.partitions.size(), worst.writable().toString(), worst.writableFew().toString(), worst.writableOne().toString(),
+                    worst.readable().toString(), worst.electable().toString(), worst.safe().toString(), Summary.reason(predicted.partitions)));
         }
         if (!rows.isEmpty())
             output.table(List.of("TOPIC", "PARTITIONS", "ACKS=ALL", "ACKS=-2", "ACKS=1", "READABLE", "ELECTABLE", "SAFE", "REASON"), rows);

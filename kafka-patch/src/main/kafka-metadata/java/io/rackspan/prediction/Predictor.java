@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rackspan.tools.racks;
+package io.rackspan.prediction;
 
 import org.apache.kafka.common.config.TopicConfig;
 
 import io.rackspan.metadata.LevelSettings;
-import io.rackspan.tools.racks.ClusterView.Partition;
-import io.rackspan.tools.racks.ClusterView.Topic;
-import io.rackspan.tools.racks.LeaderRule.Refusal;
+import io.rackspan.prediction.ClusterView.Partition;
+import io.rackspan.prediction.ClusterView.Topic;
+import io.rackspan.prediction.LeaderRule.Refusal;
 
 import java.util.Collection;
 import java.util.Collections;
@@ -18,7 +18,7 @@ import java.util.Set;
  * Predicts what becomes of a partition when brokers are lost at once: the controller takes them from the ISR and elects a leader from
  * what is left of it, or else from the eligible replicas. Replicas that are not in sync now are not expected to become so.
  */
-final class Predictor {
+public final class Predictor {
 
     private static final int NONE = -1;
 
@@ -45,7 +45,7 @@ final class Predictor {
     }
 
     /** @param quorum the controllers' quorum after the loss */
-    static Prediction predict(ClusterView view, Topic topic, Partition partition, Loss loss, Verdict quorum) {
+    public static Prediction predict(ClusterView view, Topic topic, Partition partition, Loss loss, Verdict quorum) {
         Predictor predictor = new Predictor(view, topic, partition, loss);
         return switch (quorum) {
             case YES -> predictor.withQuorum();
@@ -55,7 +55,7 @@ final class Predictor {
     }
 
     /** The partition as it is. */
-    static Prediction now(ClusterView view, Topic topic, Partition partition) {
+    public static Prediction now(ClusterView view, Topic topic, Partition partition) {
         return predict(view, topic, partition, Loss.NONE, Verdict.YES);
     }
 

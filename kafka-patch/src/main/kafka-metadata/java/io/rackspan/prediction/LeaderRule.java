@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rackspan.tools.racks;
+package io.rackspan.prediction;
 
 import io.rackspan.metadata.EligibleSpan;
 import io.rackspan.metadata.InternalTopics;
 import io.rackspan.protocol.Racks;
-import io.rackspan.tools.racks.ClusterView.Partition;
-import io.rackspan.tools.racks.ClusterView.Settings;
-import io.rackspan.tools.racks.ClusterView.Topic;
+import io.rackspan.prediction.ClusterView.Partition;
+import io.rackspan.prediction.ClusterView.Settings;
+import io.rackspan.prediction.ClusterView.Topic;
 
 import java.util.Collection;
 
@@ -15,10 +15,10 @@ import java.util.Collection;
  * move, may the controller forget eligible replicas. Racks are compared by {@link EligibleSpan}, which the controller uses; the gates of writes are those of
  * io.rackspan.cluster.ConsistencyGate and RackSpan, whose methods are bound to the state of a broker.
  */
-final class LeaderRule {
+public final class LeaderRule {
 
     /** The errors that a write with acks=all or acks=min.insync.replicas may end with, as clients of this distribution get them. */
-    enum Refusal {
+    public enum Refusal {
         INCONSISTENT_REPLICA_CONFIGURATION, NOT_ENOUGH_REPLICAS, NOT_ENOUGH_RACKS
     }
 
@@ -27,7 +27,7 @@ final class LeaderRule {
     private final Partition partition;
     private final Settings settings;
 
-    LeaderRule(ClusterView view, Topic topic, Partition partition) {
+    public LeaderRule(ClusterView view, Topic topic, Partition partition) {
         this.view = view;
         this.topic = topic;
         this.partition = partition;
@@ -35,12 +35,12 @@ final class LeaderRule {
     }
 
     /** The min.insync.replicas that counts: no more than there are replicas. */
-    int minReplicas() {
+    public int minReplicas() {
         return Math.min(settings.minReplicas(), partition.replicas().size());
     }
 
     /** The refusal of a client's write with these replicas in sync, the first that a leader finds; null if it takes the write. */
-    Refusal refusal(Collection<Integer> isr) {
+    public Refusal refusal(Collection<Integer> isr) {
         boolean internal = InternalTopics.contains(topic.name());
         int minRacks = settings.minRacks();
         if (view.level() > 0 && !internal) {
@@ -56,7 +56,7 @@ final class LeaderRule {
     }
 
     /** True if the high watermark moves with these replicas in sync. */
-    boolean movesHighWatermark(Collection<Integer> isr) {
+    public boolean movesHighWatermark(Collection<Integer> isr) {
         return isr.size() >= minReplicas() && spans(isr);
     }
 
@@ -64,7 +64,7 @@ final class LeaderRule {
      * True if the controller forgets eligible replicas when these are in sync. It goes by the replicas of partition 0, as upstream does
      * for all partitions of a topic.
      */
-    boolean suffices(Collection<Integer> isr) {
+    public boolean suffices(Collection<Integer> isr) {
         return isr.size() >= Math.min(settings.minReplicas(), topic.replicasOfFirst(partition)) && spans(isr);
     }
 
@@ -73,11 +73,11 @@ final class LeaderRule {
     }
 
     /** True if these replicas may acknowledge acks=min.insync.replicas by themselves. */
-    boolean isQuorum(Collection<Integer> holders) {
+    public boolean isQuorum(Collection<Integer> holders) {
         return holders.size() >= minReplicas() && (settings.minRacks() <= 1 || view.span(holders) >= settings.minRacks());
     }
 
-    Settings settings() {
+    public Settings settings() {
         return settings;
     }
 }

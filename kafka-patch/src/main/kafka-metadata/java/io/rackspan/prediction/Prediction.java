@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rackspan.tools.racks;
+package io.rackspan.prediction;
 
-import io.rackspan.tools.racks.LeaderRule.Refusal;
+import io.rackspan.prediction.LeaderRule.Refusal;
 
 import java.util.List;
 
@@ -21,16 +21,16 @@ import java.util.List;
  * @param refusal      the error of writes with acks=all, or null
  * @param reason       what is in the way, in words; empty if nothing is
  */
-record Prediction(String topic, int partition, int leader, List<Integer> isr, Verdict writable, Verdict writableFew, Verdict writableOne,
+public record Prediction(String topic, int partition, int leader, List<Integer> isr, Verdict writable, Verdict writableFew, Verdict writableOne,
                   Verdict readable, Verdict visible, Verdict electable, Verdict safe, Verdict safeFew, Refusal refusal, String reason) {
 
     /** The answer for all four questions together. */
-    Verdict fine() {
+    public Verdict fine() {
         return writable.and(readable).and(electable).and(safe);
     }
 
     /** What is sure if either of two predictions is the true one; `unknown` says what decides. */
-    Prediction or(Prediction other, String unknown) {
+    public Prediction or(Prediction other, String unknown) {
         if (equals(other))
             return this;
         return new Prediction(topic, partition, leader == other.leader ? leader : -1, isr.equals(other.isr) ? isr : List.of(),

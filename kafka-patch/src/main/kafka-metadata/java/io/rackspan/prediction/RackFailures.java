@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rackspan.tools.racks;
+package io.rackspan.prediction;
 
 import io.rackspan.metadata.InternalTopics;
-import io.rackspan.tools.racks.ClusterView.Partition;
-import io.rackspan.tools.racks.ClusterView.Settings;
-import io.rackspan.tools.racks.ClusterView.Topic;
-import io.rackspan.tools.racks.ClusterView.Voter;
+import io.rackspan.prediction.ClusterView.Partition;
+import io.rackspan.prediction.ClusterView.Settings;
+import io.rackspan.prediction.ClusterView.Topic;
+import io.rackspan.prediction.ClusterView.Voter;
 
 import java.util.Collection;
 import java.util.HashMap;
@@ -22,10 +22,10 @@ import java.util.function.Predicate;
  * @param availability so that writes with acks=all and reads continue; -1 if they do not now
  * @param data         so that no record is lost that was acknowledged with acks=all, with power cuts that take what no disk had
  */
-record RackFailures(int availability, int data) {
+public record RackFailures(int availability, int data) {
 
     /** The losses of racks of one cluster, each made once for all of its partitions. */
-    static final class Losses {
+    public static final class Losses {
 
         private final ClusterView view;
         private final int racks;
@@ -33,7 +33,7 @@ record RackFailures(int availability, int data) {
         private final Map<Collection<String>, Loss> unclean = new HashMap<>();
         private final Map<Shape, RackFailures> known = new HashMap<>();
 
-        Losses(ClusterView view) {
+        public Losses(ClusterView view) {
             this.view = view;
             this.racks = view.racks().size();
         }
@@ -71,7 +71,7 @@ record RackFailures(int availability, int data) {
     }
 
     /** What one partition can bear while a quorum of controllers is left. */
-    static RackFailures of(Losses losses, Topic topic, Partition partition) {
+    public static RackFailures of(Losses losses, Topic topic, Partition partition) {
         return losses.known.computeIfAbsent(Shape.of(losses.view, topic, partition), shape -> computed(losses, topic, partition));
     }
 
@@ -88,7 +88,7 @@ record RackFailures(int availability, int data) {
     }
 
     /** What the controllers' quorum can bear, by the racks of voters that are known. */
-    static int ofQuorum(ClusterView view) {
+    public static int ofQuorum(ClusterView view) {
         SortedSet<String> racks = new TreeSet<>(view.racks());
         view.voters().stream().map(Voter::rack).filter(Objects::nonNull).forEach(racks::add);
         return borne(racks, racks.size(), lost -> Quorum.after(view, Loss.ofRacks(view, lost, false)) == Verdict.YES);
@@ -102,7 +102,7 @@ record RackFailures(int availability, int data) {
         return most;
     }
 
-    RackFailures and(RackFailures other) {
+    public RackFailures and(RackFailures other) {
         return new RackFailures(Math.min(availability, other.availability), Math.min(data, other.data));
     }
 }

@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rackspan.tools.racks;
-
-import com.fasterxml.jackson.annotation.JsonValue;
+package io.rackspan.prediction;
 
 import java.util.Locale;
 
 /** The answer to a question about a partition. What could not be known is not a yes. */
-enum Verdict {
+public enum Verdict {
     YES, UNKNOWN, NO;
 
     /** The worse of two answers. */
-    Verdict and(Verdict other) {
+    public Verdict and(Verdict other) {
         return compareTo(other) >= 0 ? this : other;
     }
 
     /** This answer if the other one is the same, else UNKNOWN: one of the two is true, and which one is not known. */
-    Verdict or(Verdict other) {
+    public Verdict or(Verdict other) {
         return this == other ? this : UNKNOWN;
     }
 
-    static Verdict of(boolean answer) {
+    public static Verdict of(boolean answer) {
         return answer ? YES : NO;
     }
 
     /** 0 for yes, 1 for no, 3 for unknown. */
-    int exitCode() {
+    public int exitCode() {
         return switch (this) {
             case YES -> 0;
             case NO -> 1;
@@ -32,8 +30,9 @@ enum Verdict {
         };
     }
 
-    @JsonValue
-    String word() {
+    /** The word that is printed, in documents too. */
+    @Override
+    public String toString() {
         return name().toLowerCase(Locale.ROOT);
     }
 }

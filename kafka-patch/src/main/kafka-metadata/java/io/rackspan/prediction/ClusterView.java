@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rackspan.tools.racks;
+package io.rackspan.prediction;
 
 import org.apache.kafka.common.config.TopicConfig;
 
@@ -28,48 +28,48 @@ import java.util.TreeSet;
  * @param topics   the topics by name
  * @param voters   the voters of the controllers' quorum
  */
-record ClusterView(short level, boolean elr, SortedMap<Integer, Broker> brokers, Map<String, String> defaults,
+public record ClusterView(short level, boolean elr, SortedMap<Integer, Broker> brokers, Map<String, String> defaults,
                    SortedMap<String, Topic> topics, List<Voter> voters) {
 
     /** The settings of a topic that predictions go by. */
-    static final Set<String> SETTINGS = Set.of(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, LevelSettings.MIN_RACKS, LevelSettings.ACTION,
+    public static final Set<String> SETTINGS = Set.of(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, LevelSettings.MIN_RACKS, LevelSettings.ACTION,
         TopicConfig.ACKS_ALL_SCOPE_CONFIG, TopicConfig.UNCLEAN_LEADER_ELECTION_ENABLE_CONFIG);
 
     /** A registered broker; `rack` is {@link Racks#UNNAMED} for one without broker.rack. */
-    record Broker(int id, String rack, boolean fenced) { }
+    public record Broker(int id, String rack, boolean fenced) { }
 
     /** A voter; `rack` is null if it is not known. `alive` if it follows the leader of the quorum, or is it. */
-    record Voter(int id, String rack, boolean alive) { }
+    public record Voter(int id, String rack, boolean alive) { }
 
     /** A topic with the values of {@link #SETTINGS} that it has of its own. */
-    record Topic(String name, Map<String, String> own, List<Partition> partitions) {
+    public record Topic(String name, Map<String, String> own, List<Partition> partitions) {
 
         /** The number of replicas of partition 0, which the controller goes by for all; those of `otherwise` if there is no such partition. */
-        int replicasOfFirst(Partition otherwise) {
+        public int replicasOfFirst(Partition otherwise) {
             return partitions.stream().filter(p -> p.index == 0).findFirst().orElse(otherwise).replicas.size();
         }
     }
 
     /** A partition; `leader` is -1 if there is none, `adding` are those of `replicas` that a reassignment adds. */
-    record Partition(int index, int leader, List<Integer> replicas, List<Integer> isr, List<Integer> elr, List<Integer> adding, Ledger ledger) {
+    public record Partition(int index, int leader, List<Integer> replicas, List<Integer> isr, List<Integer> elr, List<Integer> adding, Ledger ledger) {
 
-        Partition(int index, int leader, List<Integer> replicas, List<Integer> isr, List<Integer> elr, List<Integer> adding) {
+        public Partition(int index, int leader, List<Integer> replicas, List<Integer> isr, List<Integer> elr, List<Integer> adding) {
             this(index, leader, replicas, isr, elr, adding, Ledger.EMPTY);
         }
 
-        Partition withIsr(List<Integer> other) {
+        public Partition withIsr(List<Integer> other) {
             return new Partition(index, leader, replicas, other, elr, adding, ledger);
         }
 
-        Partition withElr(List<Integer> other) {
+        public Partition withElr(List<Integer> other) {
             return new Partition(index, leader, replicas, isr, other, adding, ledger);
         }
     }
 
     /** What counts of the settings of one topic. */
-    record Settings(int minReplicas, int minRacks, boolean clamped, boolean quorumScope, boolean uncleanElection) { }
+    public record Settings(int minReplicas, int minRacks, boolean clamped, boolean quorumScope, boolean uncleanElection) { }
 
-    Settings settings(Topic topic) {
+    public Settings settings(Topic topic) {
         Map<String, String> values = new HashMap<>(defaults);
         values.putAll(topic.own);
         boolean quorum = level > 0 && !InternalTopics.contains(topic.name) &&
@@ -83,21 +83,21 @@ record ClusterView(short level, boolean elr, SortedMap<Integer, Broker> brokers,
     }
 
     /** The rack of a broker; null if it is not registered, so that it is in no rack. */
-    String rackOf(int broker) {
+    public String rackOf(int broker) {
         Broker registered = brokers.get(broker);
         return registered == null ? null : registered.rack;
     }
 
-    boolean isAlive(int broker) {
+    public boolean isAlive(int broker) {
         Broker registered = brokers.get(broker);
         return registered != null && !registered.fenced;
     }
 
-    int span(Collection<Integer> replicas) {
+    public int span(Collection<Integer> replicas) {
         return Racks.span(replicas, this::rackOf);
     }
 
-    SortedSet<String> racksOf(Collection<Integer> replicas) {
+    public SortedSet<String> racksOf(Collection<Integer> replicas) {
         SortedSet<String> found = new TreeSet<>();
         for (int replica : replicas)
             if (rackOf(replica) != null)
@@ -106,12 +106,12 @@ record ClusterView(short level, boolean elr, SortedMap<Integer, Broker> brokers,
     }
 
     /** The racks that registered brokers are in. */
-    SortedSet<String> racks() {
+    public SortedSet<String> racks() {
         return racksOf(brokers.keySet());
     }
 
     /** The registered brokers of these racks. */
-    SortedSet<Integer> brokersIn(Collection<String> racks) {
+    public SortedSet<Integer> brokersIn(Collection<String> racks) {
         SortedSet<Integer> found = new TreeSet<>();
         for (Broker broker : brokers.values())
             if (racks.contains(broker.rack))
@@ -119,7 +119,7 @@ record ClusterView(short level, boolean elr, SortedMap<Integer, Broker> brokers,
         return found;
     }
 
-    ClusterView withTopics(SortedMap<String, Topic> others) {
+    public ClusterView withTopics(SortedMap<String, Topic> others) {
         return new ClusterView(level, elr, brokers, defaults, others, voters);
     }
 }
