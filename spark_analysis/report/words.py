@@ -37,7 +37,7 @@ def answers(segment: dict[str, Any]) -> str:
 
 
 def predicted(cell: dict[str, str] | None) -> str:
-    """What the loss of racks with their power means for a topic, as was predicted for acks=all."""
+    """Words for what was predicted for acks=all of a topic when racks lose their power."""
     if cell is None:
         return "not known"
     said = {"yes": "", "no": "not ", "unknown": "perhaps "}
