@@ -13,7 +13,13 @@ from harness.distribution.locate import Distribution
 CLUSTER_WIDE = "cluster-wide"
 # Of these server.properties count once at most, when storage is formatted.
 ONLY_AS_DEFAULT = frozenset(
-    {"min.insync.replicas", "min.insync.racks", "min.insync.replicas.inconsistent.action", "acks.all.scope"}
+    {
+        "min.insync.replicas",
+        "min.insync.racks",
+        "min.insync.racks.strict.placement",
+        "min.insync.replicas.inconsistent.action",
+        "acks.all.scope",
+    }
 )
 _FOR_ONE_LISTENER = "listener.name."
 _ENTRY = re.compile(r'id="brokerconfigs_([^"]+)".*?<th>Update Mode:</th><td>([^<]*)</td>', re.S)

@@ -43,6 +43,7 @@ def test_each_distribution_knows_its_own_settings() -> None:
     ours, stock = known_settings(find("rackspan")), known_settings(find("stock"))
     assert ours.keys() - stock.keys() == {
         "min.insync.racks",
+        "min.insync.racks.strict.placement",
         "acks.all.scope",
         "min.insync.replicas.inconsistent.action",
     }
