@@ -44,6 +44,7 @@ def test_each_distribution_knows_its_own_settings() -> None:
     assert ours.keys() - stock.keys() == {
         "min.insync.racks",
         "min.insync.racks.strict.placement",
+        "min.insync.racks.shadow",
         "acks.all.scope",
         "min.insync.replicas.inconsistent.action",
     }
