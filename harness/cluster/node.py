@@ -16,6 +16,8 @@ from harness.distribution.locate import Distribution
 from harness.hosts.host import Host, Output, Process, ProcessState, exports
 from harness.spec.topology import Node, Plan
 
+NO_TOOL = 127  # a shell's exit code for a command that is not there
+
 # Variables that a user's shell may hold and a cluster must not inherit.
 FOREIGN = (
     "CLASSPATH",
@@ -72,7 +74,7 @@ class KafkaNode:
 
     def tool(self, script: str, *arguments: str, seconds: float = 60.0, typed: str = "") -> Output:
         """The result of one of Kafka's own tools of this node's distribution, run on its host; `typed` is its standard
-        input.
+        input. The code is NO_TOOL where the distribution does not have it.
         """
         run = f"printf %s {shlex.quote(typed)} | {shlex.join([self.distribution.script(script), *arguments])}"
         return self.host.shell(exports(self.tool_environment()) + run, seconds=seconds)

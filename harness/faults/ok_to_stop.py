@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from harness.cluster.kafka_cluster import KafkaCluster
+from harness.cluster.node import NO_TOOL
 from harness.common.errors import RackspanError
 
-_NO_TOOL = 127  # a shell's exit code for a command that is not there
 _STARTS_AND_ENDS_IN = 60.0  # seconds
 
 
@@ -20,7 +20,7 @@ def require_ok_to_stop(cluster: KafkaCluster, name: str, seconds: float = 60.0) 
         return
     question = ("ok-to-stop", str(node.node.id), "--wait", f"{seconds:.0f}", "--bootstrap-server", cluster.bootstrap)
     answer = node.tool("kafka-racks.sh", *question, seconds=seconds + _STARTS_AND_ENDS_IN)
-    if answer.code not in (0, _NO_TOOL):
+    if answer.code not in (0, NO_TOOL):
         raise RackspanError(
             f"{name} was not restarted: it may not be shut down now",
             observed=" ".join((answer.out.strip() or answer.err).split()),

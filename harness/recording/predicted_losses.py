@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness.cluster.kafka_cluster import KafkaCluster
+from harness.cluster.node import NO_TOOL
 from harness.run_folder.run_folder import RunFolder
 
 EVENT = "predicted-losses"
-_NO_TOOL = 127  # a shell's exit code for a command that is not there
-_SCRIPT = "kafka-racks.sh"
 
 
 def record(cluster: KafkaCluster, run: RunFolder, topics: Sequence[str]) -> None:
@@ -22,12 +21,12 @@ def record(cluster: KafkaCluster, run: RunFolder, topics: Sequence[str]) -> None
     distribution without the tool notes nothing.
     """
     losses: list[dict[str, Any]] = []
+    node = cluster.node(cluster.plan.brokers[0].name)
+    at = ["--bootstrap-server", cluster.bootstrap, "--controller-racks", _controllers(cluster), "-o", "json"]
+    of = ["--unclean", *(w for t in topics for w in ("--topic", t))]
     for racks in (1, 2)[: len({n.rack for n in cluster.plan.brokers})]:
-        node = cluster.node(cluster.plan.brokers[0].name)
-        at = ["--bootstrap-server", cluster.bootstrap, "--controller-racks", _controllers(cluster), "-o", "json"]
-        question = ["what-if", "--all-racks", str(racks), "--unclean", *(w for t in topics for w in ("--topic", t))]
-        answer = node.tool(_SCRIPT, *question, *at)
-        if answer.code == _NO_TOOL:
+        answer = node.tool("kafka-racks.sh", "what-if", "--all-racks", str(racks), *of, *at)
+        if answer.code == NO_TOOL:
             return
         if answer.code not in (0, 1):
             run.event("note", EVENT, "point", {"unknown": " ".join(answer.err.split())})

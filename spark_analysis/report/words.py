@@ -41,11 +41,8 @@ def predicted(cell: dict[str, str] | None) -> str:
     if cell is None:
         return "not known"
     said = {"yes": "", "no": "not ", "unknown": "perhaps "}
-    if cell["safe"] == "no":
-        kept = "acknowledged records lost"
-    else:
-        kept = "nothing lost" if cell["safe"] == "yes" else "acknowledged records perhaps lost"
-    return f"{said[cell['writable']]}writable, {said[cell['readable']]}readable, {kept}"
+    kept = {"yes": "nothing", "no": "acknowledged records", "unknown": "acknowledged records perhaps"}
+    return f"{said[cell['writable']]}writable, {said[cell['readable']]}readable, {kept[cell['safe']]} lost"
 
 
 def milliseconds(us: float | None) -> str:

@@ -30,13 +30,7 @@ final class DegradesTest {
     private static final String FORM = "It must be to=RACKS,for=NUMBER and s, m, h or d,reason=1 to 200 characters";
 
     private static ControllerFixture controller(int level) throws Exception {
-        ControllerFixture controller = new ControllerFixture(Map.of(), level);
-        List<String> racks = List.of("a", "a", "b", "b");
-        for (int id = 1; id <= 4; id++) {
-            controller.start(id, racks.get(id - 1), false);
-            controller.heartbeat(id, false);
-        }
-        return controller;
+        return ControllerFixture.withBrokers(Map.of(), level, "a", "a", "b", "b");
     }
 
     private static void create(ControllerFixture controller, Map<String, String> configs) throws Exception {

@@ -23,13 +23,7 @@ final class EligibleRacksControllerTest {
     private static final String RACKS = "min.insync.racks";
 
     private static ControllerFixture controller(Map<String, Object> properties) throws Exception {
-        ControllerFixture controller = new ControllerFixture(properties);
-        List<String> racks = List.of("a", "a", "b", "b");
-        for (int id = 1; id <= 4; id++) {
-            controller.start(id, racks.get(id - 1), false);
-            controller.heartbeat(id, false);
-        }
-        return controller;
+        return ControllerFixture.withBrokers(properties, 1, "a", "a", "b", "b");
     }
 
     private static ControllerFixture controller(List<Integer> replicas, String minReplicas, String minRacks) throws Exception {

@@ -28,13 +28,7 @@ final class RackspanLevelTest {
     private static final String INVALID = "The update failed for all features since the following feature had an error: Invalid update version ";
 
     private static ControllerFixture controller(Map<String, Object> properties, int level) throws Exception {
-        ControllerFixture controller = new ControllerFixture(properties, level);
-        List<String> racks = List.of("a", "a", "b", "b");
-        for (int id = 1; id <= 4; id++) {
-            controller.start(id, racks.get(id - 1), false);
-            controller.heartbeat(id, false);
-        }
-        return controller;
+        return ControllerFixture.withBrokers(properties, level, "a", "a", "b", "b");
     }
 
     private static String raise(ControllerFixture controller) throws Exception {

@@ -19,11 +19,7 @@ final class RefusedProposalTest {
 
     /** Brokers 1, 2 and 3, all in sync. */
     private static ControllerFixture controller(int level) throws Exception {
-        ControllerFixture controller = new ControllerFixture(Map.of(), level);
-        for (int id = 1; id <= 3; id++) {
-            controller.start(id, "a", false);
-            controller.heartbeat(id, false);
-        }
+        ControllerFixture controller = ControllerFixture.withBrokers(Map.of(), level, "a", "a", "a");
         controller.createTopic(List.of(1, 2, 3), Map.of());
         return controller;
     }

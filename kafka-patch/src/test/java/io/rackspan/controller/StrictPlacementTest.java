@@ -25,13 +25,7 @@ final class StrictPlacementTest {
         "replicas [1, 2] are in [a]. min.insync.racks.strict.placement refuses that: place them in more racks, or create the topic with min.insync.racks=1.";
 
     private static ControllerFixture controller(int level) throws Exception {
-        ControllerFixture controller = new ControllerFixture(Map.of(), level);
-        List<String> racks = List.of("a", "a", "b", "b");
-        for (int id = 1; id <= 4; id++) {
-            controller.start(id, racks.get(id - 1), false);
-            controller.heartbeat(id, false);
-        }
-        return controller;
+        return ControllerFixture.withBrokers(Map.of(), level, "a", "a", "b", "b");
     }
 
     @Test

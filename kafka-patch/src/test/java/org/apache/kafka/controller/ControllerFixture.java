@@ -77,6 +77,21 @@ public final class ControllerFixture implements AutoCloseable {
         controller = env.activeController();
     }
 
+    /** A controller with brokers 1, 2 and so on, unfenced, in these racks. */
+    public static ControllerFixture withBrokers(Map<String, Object> properties, int level, String... racks) throws Exception {
+        ControllerFixture made = new ControllerFixture(properties, level);
+        for (int id = 1; id <= racks.length; id++) {
+            made.start(id, racks[id - 1], false);
+            made.heartbeat(id, false);
+        }
+        return made;
+    }
+
+    /** An answer as text; empty if it is no error. */
+    private static String refusal(short code, String message) {
+        return code == Errors.NONE.code() ? "" : Errors.forCode(code) + ": " + message;
+    }
+
     private static ControllerRequestContext context(ApiKeys api) {
         return ControllerRequestContextUtil.anonymousContextFor(api);
     }
@@ -149,7 +164,7 @@ public final class ControllerFixture implements AutoCloseable {
     /** The error and its text with which a topic of one partition cannot be created; empty if it can. */
     public String creationRefusal(String name, List<Integer> replicas, Map<String, String> configs) throws Exception {
         CreateTopicsResponseData.CreatableTopicResult result = created(name, replicas, configs);
-        return result.errorCode() == Errors.NONE.code() ? "" : Errors.forCode(result.errorCode()) + ": " + result.errorMessage();
+        return refusal(result.errorCode(), result.errorMessage());
     }
 
     private CreateTopicsResponseData.CreatableTopicResult created(String name, List<Integer> replicas, Map<String, String> configs) throws Exception {
@@ -166,7 +181,7 @@ public final class ControllerFixture implements AutoCloseable {
         CreatePartitionsTopic more = new CreatePartitionsTopic().setName("t").setCount(2)
             .setAssignments(List.of(new CreatePartitionsAssignment().setBrokerIds(replicas)));
         CreatePartitionsTopicResult result = get(controller.createPartitions(context(ApiKeys.CREATE_PARTITIONS), List.of(more), false)).get(0);
-        return result.errorCode() == Errors.NONE.code() ? "" : Errors.forCode(result.errorCode()) + ": " + result.errorMessage();
+        return refusal(result.errorCode(), result.errorMessage());
     }
 
     public void deleteTopic() throws Exception {
@@ -258,7 +273,7 @@ public final class ControllerFixture implements AutoCloseable {
             new AlterPartitionReassignmentsRequestData.ReassignablePartition().setPartitionIndex(0).setReplicas(replicas))));
         AlterPartitionReassignmentsResponseData.ReassignablePartitionResponse answer =
             get(controller.alterPartitionReassignments(context(ApiKeys.ALTER_PARTITION_REASSIGNMENTS), request)).responses().get(0).partitions().get(0);
-        return answer.errorCode() == Errors.NONE.code() ? "" : Errors.forCode(answer.errorCode()) + ": " + answer.errorMessage();
+        return refusal(answer.errorCode(), answer.errorMessage());
     }
 
     public Set<Integer> replicas() throws Exception {
