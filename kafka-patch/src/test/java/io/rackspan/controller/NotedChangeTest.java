@@ -27,11 +27,7 @@ final class NotedChangeTest {
     private static final String WHY = "to=1,from=2,since=2026-01-01T00:00:00Z,until=2026-01-02T00:00:00Z,by=User:a,reason=x";
 
     private static ControllerFixture controller() throws Exception {
-        ControllerFixture controller = new ControllerFixture(Map.of());
-        for (int id = 1; id <= 3; id++) {
-            controller.start(id, id < 3 ? "a" : "b", false);
-            controller.heartbeat(id, false);
-        }
+        ControllerFixture controller = ControllerFixture.withBrokers(Map.of(), 1, "a", "a", "b");
         controller.createTopic(List.of(1, 2, 3), Map.of());
         return controller;
     }

@@ -1,0 +1,161 @@
+"""Time that kafka-racks.sh takes to answer about a cluster of many partitions (proposal min.insync.racks, design 3.8).
+
+    python -m harness.benchmark.large_cluster [--partitions 20000] [--rounds 5] [--json FILE]
+
+Three racks with a broker each have topics of 100 partitions with three replicas. Each verb is run as an operator runs
+it: the script of the archive, with Kafka's own JVM flags, until it has ended. `kafka-topics.sh --describe` of the same
+distribution is run in the same rounds, as what reading that many partitions takes. Prints a table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+
+from harness.admin.topics import Topics
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.common import markdown
+from harness.common.atomic_files import write_aside
+from harness.common.errors import RackspanError
+from harness.common.process_tree import end_on_signals
+from harness.spec.cluster_spec import ClusterSpec
+
+GOAL = 5.0  # seconds, for each verb
+ENOUGH = 5  # rounds; in fewer the goal is neither met nor missed
+PER_TOPIC = 100
+SECONDS = 300.0
+DESCRIBE = "kafka-topics.sh --describe"
+QUESTIONS: dict[str, tuple[str, ...]] = {
+    DESCRIBE: ("kafka-topics.sh", "--describe"),
+    "status": ("kafka-racks.sh", "status"),
+    "what-if --all-racks 1": ("kafka-racks.sh", "what-if", "--all-racks", "1"),
+    "ok-to-stop --rack a": ("kafka-racks.sh", "ok-to-stop", "--rack", "a"),
+    "audit --min-racks 3": ("kafka-racks.sh", "audit", "--min-racks", "3"),
+    "preflight --set min.insync.racks=2": ("kafka-racks.sh", "preflight", "--set", "min.insync.racks=2"),
+    "ledger": ("kafka-racks.sh", "ledger"),
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer: the question, its round, seconds until the tool had ended, and the bytes that it printed."""
+
+    question: str
+    round: int
+    seconds: float
+    printed: int
+
+
+def command(cluster: KafkaCluster, question: str) -> list[str]:
+    """The command line of a question; the controllers are not in the racks of brokers."""
+    script, *arguments = QUESTIONS[question]
+    if script == "kafka-racks.sh":
+        arguments += ["--controller-racks", ",".join(f"{node.id}=elsewhere" for node in cluster.plan.controllers)]
+    return [cluster.distribution.script(script), *arguments, "--bootstrap-server", cluster.bootstrap]
+
+
+def ask(question: str, number: int, line: Sequence[str], folder: Path) -> Answer:
+    """Runs a command line once; `folder` is for the tool's own logs. Raises RackspanError if it could not answer."""
+    environment = {"PATH": "/usr/bin:/bin", "LOG_DIR": str(folder)}
+    begin = time.monotonic()
+    ran = subprocess.run(line, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS)
+    seconds = time.monotonic() - begin
+    if ran.returncode not in (0, 1):
+        raise RackspanError(
+            f"{question} could not answer",
+            observed=(ran.stderr or ran.stdout).decode(errors="replace")[-2000:] or f"exit code {ran.returncode}",
+            do="correct what it names",
+        )
+    return Answer(question, number, seconds, len(ran.stdout))
+
+
+def spec() -> ClusterSpec:
+    """Three racks with a broker each, of room for 20,000 replicas, and one controller."""
+    return ClusterSpec.model_validate(
+        {
+            "name": "large",
+            "racks": "a:1,b:1,c:1",
+            "controllers": 1,
+            "metrics": False,
+            "jvm": "full",
+            "heap": {"broker": "3g", "controller": "1g"},
+        }
+    )
+
+
+def fill(cluster: KafkaCluster, partitions: int) -> None:
+    """Makes topics with so many partitions, led by each broker in turn. Raises RackspanError, KafkaException."""
+    topics, ids = Topics(cluster.bootstrap, seconds=SECONDS), [node.id for node in cluster.plan.brokers]
+    orders = [ids[n:] + ids[:n] for n in range(len(ids))]
+    for first in range(0, partitions, PER_TOPIC):
+        count = min(PER_TOPIC, partitions - first)
+        topics.create(f"topic-{first}", [orders[n % len(ids)] for n in range(count)], min_insync_replicas=2)
+        print(f"{first + count} of {partitions} partitions", file=sys.stderr)
+    cluster.wait_in_sync(SECONDS)
+
+
+def summary(answers: Sequence[Answer]) -> str:
+    """A table: of each question the median, the lowest and the highest seconds, the median ratio to kafka-topics.sh in
+    the same round, and whether all answers came in time.
+    """
+    described = {a.round: a.seconds for a in answers if a.question == DESCRIBE}
+    rows = []
+    for question in dict.fromkeys(a.question for a in answers):
+        own = [a for a in answers if a.question == question]
+        seconds = [a.seconds for a in own]
+        ratio = median(a.seconds / described[a.round] for a in own)
+        spread = f"{min(seconds):.2f} to {max(seconds):.2f}"
+        rows.append((question, f"{median(seconds):.2f}", spread, f"{ratio:.2f}", _verdict(question, seconds)))
+    return markdown.table(("question", "s", "lowest and highest", "ratio", f"{GOAL:.0f} s"), rows, right=(1, 3))
+
+
+def _verdict(question: str, seconds: Sequence[float]) -> str:
+    if question == DESCRIBE:
+        return ""
+    if len(seconds) < ENOUGH:
+        return "not enough runs"
+    if max(seconds) <= GOAL:
+        return "met"
+    return "missed" if min(seconds) > GOAL else "not shown"
+
+
+def run(partitions: int, rounds: int) -> list[Answer]:
+    """The answers of all rounds; every other round has the questions in reverse order. Raises RackspanError."""
+    with KafkaCluster.running(spec()) as cluster:
+        fill(cluster, partitions)
+        answers = []
+        for number in range(rounds):
+            for question in list(QUESTIONS) if number % 2 == 0 else list(QUESTIONS)[::-1]:
+                answers.append(ask(question, number, command(cluster, question), cluster.folder))
+                print(f"round {number + 1} of {rounds}: {question} {answers[-1].seconds:.2f} s", file=sys.stderr)
+    return answers
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measures and prints; exit codes as those of the command."""
+    end_on_signals()
+    parser = argparse.ArgumentParser(prog="python -m harness.benchmark.large_cluster", description=__doc__)
+    parser.add_argument("--partitions", type=int, default=20_000, metavar="COUNT")
+    parser.add_argument("--rounds", type=int, default=ENOUGH, metavar="COUNT")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write each answer there")
+    options = parser.parse_args(arguments)
+    try:
+        answers = run(max(1, options.partitions), max(1, options.rounds))
+    except RackspanError as e:
+        print(e, file=sys.stderr)
+        return int(e.code)
+    if options.json:
+        write_aside(options.json, json.dumps([asdict(a) for a in answers], indent=1) + "\n")
+    print(summary(answers))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
