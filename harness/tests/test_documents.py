@@ -74,6 +74,7 @@ HEAVY = (
     "./rackspan check spark_analysis/tests/data/soak-cycle --out build/check",
     ".venv/bin/python -m spark_analysis.benchmarks.checker --records 1e4",
     ".venv/bin/python -m harness.benchmark.cold_start --rounds 10",
+    ".venv/bin/python -m harness.benchmark.large_cluster --rounds 5",
 )
 
 # Documents of two minutes or more, with clusters of their own: only `rackspan test --full` runs them.

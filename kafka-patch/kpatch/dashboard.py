@@ -27,10 +27,15 @@ class _Panel:
     queries: tuple[tuple[str, str], ...]
     number: bool = False
     width: int = 8
+    lowest: int = 0
 
 
 def _manager(name: str) -> str:
     return f"sum by (rack) (kafka_server_ReplicaManager_{name}{{{_SELECTED}}})"
+
+
+def _least(name: str) -> str:
+    return f'min(kafka_controller_KafkaController_{name}{{job=~"$job", topic=""}})'
 
 
 def _rate(name: str, labels: str = _SELECTED) -> str:
@@ -38,6 +43,7 @@ def _rate(name: str, labels: str = _SELECTED) -> str:
 
 
 _ERRORS = f'{_SELECTED}, request="Produce", error!="NONE"'
+_CLUSTER = f'{_SELECTED}, topic=""'
 _SLOW = f'{_SELECTED}, stat="99thPercentile"'
 _PANELS = (
     _Panel(
@@ -73,7 +79,8 @@ _PANELS = (
     _Panel(
         "Refused produce requests", "Answers with an error, by error; each retry counts.", "reqps",
         ((f"sum by (error) ({_rate('network_RequestMetrics_Errors', _ERRORS)})", "{{error}}"),
-         (f"sum({_rate('server_ReplicaManager_RackCheckFailureRate')})", "refused for racks")),
+         (f"sum({_rate('server_ReplicaManager_RackCheckFailureRate')})", "refused for racks"),
+         (f"sum({_rate('server_ReplicaManager_WouldRefuseRequestsPerSec', _CLUSTER)})", "shadow: would be refused")),
     ),
     _Panel(
         "Produce requests", "Answered requests of clients, by the acks that they sent.", "reqps",
@@ -96,6 +103,12 @@ _PANELS = (
     _Panel(
         "Bytes in", "Bytes that clients wrote, by topic.", "Bps",
         ((f"sum by (topic) ({_rate('server_BrokerTopicMetrics_BytesInPerSec', _TOPIC)})", "{{topic}}"),),
+    ),
+    _Panel(
+        "Racks that may be lost at once", "Whichever they are. -1: something is not available now.", "short",
+        ((_least("MaxRackFailuresWithoutLosingAvailability"), "without losing availability"),
+         (_least("MaxRackFailuresWithoutLosingData"), "without losing data")),
+        lowest=-1,
     ),
     _Panel(
         "Active controllers", "One, but for the moment of an election.", "short",
@@ -136,7 +149,7 @@ def write(file: Path = FILE) -> Path:
 
 
 def _built(panel: _Panel) -> timeseries.Panel | stat.Panel:
-    made = stat.Panel() if panel.number else timeseries.Panel().min(0)
+    made = stat.Panel() if panel.number else timeseries.Panel().min(panel.lowest)
     made.title(panel.title).description(panel.description).unit(panel.unit).datasource(_SOURCE)
     made.height(4 if panel.number else 8).span(panel.width)
     for number, (expression, legend) in enumerate(panel.queries):

@@ -41,6 +41,12 @@ class Alerts(RackTest):
             ask(kafka, "restore", "orders")
             prometheus.wait_firing()
 
+            for name, racks in (("Availability", "1"), ("Data", "2")):
+                gauge = f"kafka_controller_KafkaController_MaxRackFailuresWithoutLosing{name}"
+                prometheus.wait_values(f'{gauge}{{topic="orders"}}', {racks})
+                prometheus.wait_values(f'{gauge}{{topic="alone"}}', {"0"})
+                prometheus.wait_values(f'{gauge}{{topic=""}}', {"0"})
+
             topics.set("orders", "min.insync.racks.shadow", 4)
             prometheus.wait_firing("RackspanWouldRefuse")
             prometheus.wait_values(

@@ -49,7 +49,7 @@ final class ShadowRefusalsTest extends LeaderTest {
         produce(ALL, AppendOrigin.COORDINATOR);
         assertEquals(2, counted(""), "not acks=1, and not Kafka's own writes");
         assertEquals(2, counted(",topic=orders"));
-        assertEquals(5, broker.highWatermark());
+        assertEquals(5, broker.logEnd());
         broker.deleteTopic();
         assertEquals(-1, counted(",topic=orders"));
         assertEquals(2, counted(""));

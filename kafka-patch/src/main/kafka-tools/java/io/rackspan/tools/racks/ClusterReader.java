@@ -76,13 +76,16 @@ final class ClusterReader {
         Map<String, FinalizedVersionRange> features = admin.describeFeatures().featureMetadata().get().finalizedFeatures();
         Map<TopicPartition, PartitionReassignment> moves = admin.listPartitionReassignments().reassignments().get();
         List<String> names = List.copyOf(admin.listTopics(new ListTopicsOptions().listInternal(true)).names().get());
+        List<Map<ConfigResource, KafkaFuture<Config>>> requested = requestTopicConfigs(names); // answered while the partitions are read
         Map<String, TopicDescription> described = present(
             admin.describeTopics(TopicCollection.ofTopicNames(names), new DescribeTopicsOptions()).topicNameValues());
         // Behind the partitions: of a broker that dies meanwhile they may say that it is in sync, and this that it is fenced
         SortedMap<Integer, Broker> brokers = new TreeMap<>();
         for (Node node : admin.describeCluster(new DescribeClusterOptions().includeFencedBrokers(true)).nodes().get())
             brokers.put(node.id(), new Broker(node.id(), Racks.of(node), node.isFenced()));
-        Map<ConfigResource, Config> configs = topicConfigs(names);
+        Map<ConfigResource, Config> configs = new HashMap<>();
+        for (Map<ConfigResource, KafkaFuture<Config>> request : requested)
+            configs.putAll(present(request));
         short level = level(features, RackspanVersion.FEATURE_NAME);
         boolean elr = level(features, EligibleLeaderReplicasVersion.FEATURE_NAME) > 0;
         SortedMap<String, Topic> topics = new TreeMap<>();
@@ -99,15 +102,12 @@ final class ClusterReader {
         return range == null ? 0 : range.maxVersionLevel();
     }
 
-    private Map<ConfigResource, Config> topicConfigs(List<String> names) throws ExecutionException, InterruptedException {
+    private List<Map<ConfigResource, KafkaFuture<Config>>> requestTopicConfigs(List<String> names) {
         List<Map<ConfigResource, KafkaFuture<Config>>> requests = new ArrayList<>();
         for (int from = 0; from < names.size(); from += TOPICS_A_REQUEST)
             requests.add(admin.describeConfigs(names.subList(from, Math.min(names.size(), from + TOPICS_A_REQUEST)).stream()
                 .map(name -> new ConfigResource(ConfigResource.Type.TOPIC, name)).toList()).values());
-        Map<ConfigResource, Config> found = new HashMap<>();
-        for (Map<ConfigResource, KafkaFuture<Config>> request : requests)
-            found.putAll(present(request));
-        return found;
+        return requests;
     }
 
     /** The answers, without those for topics that were removed meanwhile. */
