@@ -30,11 +30,7 @@ public final class ShadowRefusals {
 
     public ShadowRefusals(KafkaMetricsGroup group) {
         this.group = group;
-        this.all = newMeter(Map.of());
-    }
-
-    private Meter newMeter(Map<String, String> tags) {
-        return group.newMeter(RATE, "requests", TimeUnit.SECONDS, tags);
+        this.all = group.newMeter(RATE, "requests", TimeUnit.SECONDS);
     }
 
     /** Notes that a write with acks=all or acks=min.insync.replicas was appended. */
@@ -44,7 +40,7 @@ public final class ShadowRefusals {
             return;
         if (origin == AppendOrigin.CLIENT && !InternalTopics.contains(topic) && isRefused(log.config(), gates, rules)) {
             all.mark();
-            byTopic.computeIfAbsent(topic, name -> newMeter(Map.of("topic", name))).mark();
+            byTopic.computeIfAbsent(topic, name -> group.newMeter(RATE, "requests", TimeUnit.SECONDS, Map.of("topic", name))).mark();
         }
     }
 
