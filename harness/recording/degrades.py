@@ -11,9 +11,8 @@ from harness.run_folder.run_folder import RunFolder
 
 Row = dict[str, Any]
 
-NAME = "min.insync.racks.degrade"
+DEGRADE = "min.insync.racks.degrade"  # a setting of topics
 _FROM = re.compile(r"to=\d+,from=(\d*),")
-_SCRIPT = "kafka-racks.sh"
 
 
 class Degrades:
@@ -34,7 +33,7 @@ class Degrades:
             return
         match = _FROM.match(value)
         if match is None:
-            raise ValueError(f"{NAME} of {topic} is {value!r}")
+            raise ValueError(f"{DEGRADE} of {topic} is {value!r}")
         promised = int(match[1]) if match[1] else racks_by_default
         self._open[topic] = {"topic": topic, "promised": promised, "begin_ns": t_ns, "end_ns": 1 << 62}
         self.found.append(self._open[topic])
@@ -43,7 +42,7 @@ class Degrades:
 def record_ledger(cluster: KafkaCluster, run: RunFolder, topics: list[str]) -> None:
     """Notes the ledger of these topics as kafka-racks.sh has it; nothing if that could not be known."""
     node = cluster.node(cluster.plan.brokers[0].name)
-    answer = node.tool(_SCRIPT, "ledger", *topics, "--bootstrap-server", cluster.bootstrap, "-o", "json")
+    answer = node.tool("kafka-racks.sh", "ledger", *topics, "--bootstrap-server", cluster.bootstrap, "-o", "json")
     if answer.code in (0, 1):
         names = ("topic", "partition", "from", "to")
         ranges = [{name: one[name] for name in names} for one in json.loads(answer.out)["ranges"]]

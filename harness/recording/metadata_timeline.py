@@ -14,8 +14,7 @@ from harness.cluster.kafka_cluster import KafkaCluster
 from harness.cluster.node import KafkaNode
 from harness.common.errors import RackspanError
 from harness.hosts.host import exports
-from harness.recording.degrades import NAME as DEGRADE
-from harness.recording.degrades import Degrades, record_ledger
+from harness.recording.degrades import DEGRADE, Degrades, record_ledger
 from harness.recording.log_files import METADATA
 from harness.run_folder.run_folder import RunFolder, arrow_schema
 

@@ -18,10 +18,10 @@ from harness.faults.power import power_cut
 from harness.faults.process import nodes_down
 from harness.faults.rolling import rolling_restart
 from harness.faults.settings import changed
+from harness.recording.degrades import DEGRADE
 from harness.run_folder.run_folder import RunFolder
 from harness.soak.schedule import ScheduledFault
 
-DEGRADE = "min.insync.racks.degrade"  # a setting of topics
 _HARMLESS = ("message.max.bytes", 2_000_000)  # a default of the cluster that no record comes near
 
 

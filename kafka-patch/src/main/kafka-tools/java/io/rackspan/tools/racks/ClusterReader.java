@@ -76,16 +76,14 @@ final class ClusterReader {
         Map<String, FinalizedVersionRange> features = admin.describeFeatures().featureMetadata().get().finalizedFeatures();
         Map<TopicPartition, PartitionReassignment> moves = admin.listPartitionReassignments().reassignments().get();
         List<String> names = List.copyOf(admin.listTopics(new ListTopicsOptions().listInternal(true)).names().get());
-        List<Map<ConfigResource, KafkaFuture<Config>>> requested = requestTopicConfigs(names); // answered while the partitions are read
+        Map<ConfigResource, KafkaFuture<Config>> requested = requestTopicConfigs(names); // answered while the partitions are read
         Map<String, TopicDescription> described = present(
             admin.describeTopics(TopicCollection.ofTopicNames(names), new DescribeTopicsOptions()).topicNameValues());
         // Behind the partitions: of a broker that dies meanwhile they may say that it is in sync, and this that it is fenced
         SortedMap<Integer, Broker> brokers = new TreeMap<>();
         for (Node node : admin.describeCluster(new DescribeClusterOptions().includeFencedBrokers(true)).nodes().get())
             brokers.put(node.id(), new Broker(node.id(), Racks.of(node), node.isFenced()));
-        Map<ConfigResource, Config> configs = new HashMap<>();
-        for (Map<ConfigResource, KafkaFuture<Config>> request : requested)
-            configs.putAll(present(request));
+        Map<ConfigResource, Config> configs = present(requested);
         short level = level(features, RackspanVersion.FEATURE_NAME);
         boolean elr = level(features, EligibleLeaderReplicasVersion.FEATURE_NAME) > 0;
         SortedMap<String, Topic> topics = new TreeMap<>();
@@ -102,10 +100,10 @@ final class ClusterReader {
         return range == null ? 0 : range.maxVersionLevel();
     }
 
-    private List<Map<ConfigResource, KafkaFuture<Config>>> requestTopicConfigs(List<String> names) {
-        List<Map<ConfigResource, KafkaFuture<Config>>> requests = new ArrayList<>();
+    private Map<ConfigResource, KafkaFuture<Config>> requestTopicConfigs(List<String> names) {
+        Map<ConfigResource, KafkaFuture<Config>> requests = new HashMap<>();
         for (int from = 0; from < names.size(); from += TOPICS_A_REQUEST)
-            requests.add(admin.describeConfigs(names.subList(from, Math.min(names.size(), from + TOPICS_A_REQUEST)).stream()
+            requests.putAll(admin.describeConfigs(names.subList(from, Math.min(names.size(), from + TOPICS_A_REQUEST)).stream()
                 .map(name -> new ConfigResource(ConfigResource.Type.TOPIC, name)).toList()).values());
         return requests;
     }
