@@ -30,6 +30,7 @@ RACK_FOLDERS = ("proposals", "rack_outage", "upgrade")
 # variant of the same scene.
 LONG_TESTS = {
     "system_tests/frameworks/exactly_once_test.py": "Frameworks.test_acks_min_insync_replicas",
+    "system_tests/rack_outage/drawn_predictions_test.py": "DrawnPredictions.test_six_losses_are_as_predicted",
     "system_tests/rack_outage/waiting_test.py": "Waiting.test_with_min_insync_racks",
 }
 # All of the main job's comparison runs, and claims nothing.

@@ -23,11 +23,11 @@ from harness.common.paths import state_home
 from harness.ducktape_support.host_account import HostAccount
 
 CLIENT = "client"
-SLOTS = {"a": 8, "b": 8, "c": 8, CLIENT: 48}
+SLOTS = {"a": 8, "b": 8, "c": 8, "d": 8, CLIENT: 160}
 
 
 class RackCluster(Cluster):  # type: ignore[misc]  # ducktape has no types
-    """Slots as node types: racks a, b, c, and `client`. `cluster_file` may give others, as JSON {"slots": {"a": 8}}."""
+    """Slots as node types: racks a to d, and `client`. `cluster_file` may give others, as JSON {"slots": {"a": 8}}."""
 
     def __init__(self, cluster_file: str | None = None, **unused: Any) -> None:
         super().__init__()
