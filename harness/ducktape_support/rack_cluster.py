@@ -23,7 +23,7 @@ from harness.common.paths import state_home
 from harness.ducktape_support.host_account import HostAccount
 
 CLIENT = "client"
-SLOTS = {"a": 8, "b": 8, "c": 8, "d": 8, CLIENT: 160}
+SLOTS = {"a": 24, "b": 24, "c": 24, "d": 24, CLIENT: 160}
 
 
 class RackCluster(Cluster):  # type: ignore[misc]  # ducktape has no types
