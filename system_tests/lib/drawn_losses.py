@@ -95,7 +95,7 @@ def _loss(chance: random.Random, racks: dict[str, tuple[int, ...]]) -> DrawnLoss
 
 
 @dataclass
-class Tally:
+class AnswerCounts:
     """Answers beside what happened. Yes where it was no is unsafe, no where it was yes is pessimistic."""
 
     right: int = 0
@@ -103,7 +103,7 @@ class Tally:
     pessimistic: list[str] = field(default_factory=list)
     unsafe: list[str] = field(default_factory=list)
 
-    def judge(self, predicted: str, observed: bool, text: str) -> None:
+    def evaluate(self, predicted: str, observed: bool, text: str) -> None:
         """Notes one answer. Raises AssertionError for a word that is none."""
         assert predicted in ("yes", "no", "unknown"), f"{predicted!r}: {text}"
         if predicted == "unknown":

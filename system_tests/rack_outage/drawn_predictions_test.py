@@ -15,7 +15,7 @@ from harness.ducktape_support.load_service import Acks
 from harness.faults.process import nodes_down
 from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest
-from system_tests.lib.drawn_losses import DrawnCluster, DrawnLoss, DrawnTopic, Tally, draw, suffers, touched
+from system_tests.lib.drawn_losses import AnswerCounts, DrawnCluster, DrawnLoss, DrawnTopic, draw, suffers, touched
 from system_tests.lib.kafka_racks import ask
 
 RECORDS = 3
@@ -28,7 +28,7 @@ class DrawnPredictions(RackTest):
     """Three losses of each cluster. The controller is not taken away."""
 
     def test_six_losses_are_as_predicted(self) -> None:
-        """No answer of what-if, ok-to-stop and preflight is wrong on the unsafe side."""
+        """No answer of what-if, ok-to-stop and preflight is wrong in the unsafe direction."""
         self.play(range(2))
 
     @matrix(first=[2, 5, 8, 11])  # type: ignore[untyped-decorator]  # ducktape has no types
@@ -38,28 +38,28 @@ class DrawnPredictions(RackTest):
 
     def play(self, seeds: Iterable[int]) -> None:
         """All losses of the clusters of these seeds. Pessimistic answers are noted, unsafe ones are failures."""
-        tally = Tally()
+        answers = AnswerCounts()
         for seed in seeds:
-            self.cluster(draw(seed), tally)
-        self.run.event("note", "predictions", "point", tally.as_dict())
-        self.logger.info("predictions: %s; pessimistic: %s", tally.as_dict(), tally.pessimistic)
-        assert not tally.unsafe, (
-            f"{len(tally.unsafe)} of {tally.total} answers are wrong on the unsafe side: {tally.unsafe}"
+            self.cluster(draw(seed), answers)
+        self.run.event("note", "predictions", "point", answers.as_dict())
+        self.logger.info("predictions: %s; pessimistic: %s", answers.as_dict(), answers.pessimistic)
+        assert not answers.unsafe, (
+            f"{len(answers.unsafe)} of {answers.total} answers are wrong in the unsafe direction: {answers.unsafe}"
         )
-        assert tally.right > tally.total / 2, f"too few answers that are known: {tally.as_dict()}"
+        assert answers.right > answers.total / 2, f"too few answers that are known: {answers.as_dict()}"
 
-    def cluster(self, drawn: DrawnCluster, tally: Tally) -> None:
+    def cluster(self, drawn: DrawnCluster, answers: AnswerCounts) -> None:
         """One cluster: what a setting would refuse, then each loss."""
         with self.racks(self.spec(drawn.spec, settings=acks.CALM), [expect.REPLICAS_REFUSED]) as kafka:
             topics = self.topics(kafka)
             for topic in drawn.topics:
                 topics.create(topic.name, [topic.replicas], **topic.settings)
             sent: dict[str, list[Acks]] = {topic.name: [] for topic in drawn.topics}
-            self.preflight(kafka, drawn, tally)
+            self.preflight(kafka, drawn, answers)
             for number, loss in enumerate(drawn.losses):
                 with self.without(kafka, drawn, loss.down, frozenset()):
                     check = self.stopped if loss.how == "stop" else self.lost
-                    check(kafka, drawn, loss, f"{drawn.seed}-{number}", sent, tally)
+                    check(kafka, drawn, loss, f"{drawn.seed}-{number}", sent, answers)
             for topic in drawn.topics:
                 # Each loss is one of processes: what acks=all acknowledged is safe
                 expect.once_each(sent[topic.name], self.read(kafka, topic.name))
@@ -71,9 +71,9 @@ class DrawnPredictions(RackTest):
         loss: DrawnLoss,
         name: str,
         sent: dict[str, list[Acks]],
-        tally: Tally,
+        answers: AnswerCounts,
     ) -> None:
-        """what-if for each topic that has a replica there, then the brokers are killed."""
+        """Asks what-if for each topic, then kills the brokers."""
         _, answer = ask(kafka, "what-if", "--lose", loss.what)
         (scenario,) = answer["scenarios"]
         assert set(scenario["lost"]["brokers"]) >= loss.brokers, scenario
@@ -85,8 +85,8 @@ class DrawnPredictions(RackTest):
                 assert predicted["leader"] == now.leader, text
                 served = now.leader >= 0
                 assert not served or set(predicted["isr"]) == set(now.isr), text
-                tally.judge(predicted["readable"], served, f"readable: {text}")
-                tally.judge(predicted["electable"], served, f"electable: {text}")
+                answers.evaluate(predicted["readable"], served, f"readable: {text}")
+                answers.evaluate(predicted["electable"], served, f"electable: {text}")
                 assert predicted["safe"]["acksAll"] == "yes", text
                 for key, mode in MODES.items():
                     error = (
@@ -94,7 +94,7 @@ class DrawnPredictions(RackTest):
                         if served
                         else "no leader"
                     )
-                    tally.judge(predicted["writable"][key], not error, f"{key} ended with {error or 'OK'}: {text}")
+                    answers.evaluate(predicted["writable"][key], not error, f"{key} ended with {error or 'OK'}: {text}")
                     if served and predicted["writable"][key] != "unknown":
                         assert predicted["refusal"] == (error or None), f"{key} ended with {error or 'OK'}: {text}"
 
@@ -105,7 +105,7 @@ class DrawnPredictions(RackTest):
         loss: DrawnLoss,
         name: str,
         sent: dict[str, list[Acks]],
-        tally: Tally,
+        answers: AnswerCounts,
     ) -> None:
         """ok-to-stop, then the brokers are shut down: a topic suffers that loses what it had before."""
         concerned = touched(drawn.topics, loss.brokers)
@@ -121,10 +121,10 @@ class DrawnPredictions(RackTest):
                 )
                 # Where writes were refused already a further loss is an obstacle, and nothing shows it
                 if before[topic.name]["writable"] or topic.name not in obstacles:
-                    tally.judge(obstacles.get(topic.name, "yes"), not suffers(before[topic.name], after), text)
+                    answers.evaluate(obstacles.get(topic.name, "yes"), not suffers(before[topic.name], after), text)
 
-    def preflight(self, kafka: KafkaRacks, drawn: DrawnCluster, tally: Tally) -> None:
-        """What a cluster default would refuse, then it is set for a while."""
+    def preflight(self, kafka: KafkaRacks, drawn: DrawnCluster, answers: AnswerCounts) -> None:
+        """Asks what a cluster default would refuse, then sets it for a while."""
         setting = f"min.insync.racks={drawn.min_racks}"
         _, answer = ask(kafka, "preflight", "--set", setting)
         predicted = {t["topic"]: t for t in answer["topics"]}
@@ -136,7 +136,7 @@ class DrawnPredictions(RackTest):
                 document = predicted[topic.name]
                 refused = bool(document["refusingNow"] or document["refusingMore"])
                 text = f"{setting} in {drawn}: {document}"
-                tally.judge("no" if refused else "yes", self.settled(kafka, topic, not refused), text)
+                answers.evaluate("no" if refused else "yes", self.settled(kafka, topic, not refused), text)
         kafka.tool(
             "kafka-configs.sh",
             "--alter",
@@ -169,7 +169,7 @@ class DrawnPredictions(RackTest):
         return False
 
     def served(self, kafka: KafkaRacks, name: str, topic: DrawnTopic, sent: dict[str, list[Acks]]) -> dict[str, bool]:
-        """What a topic has now."""
+        """Tries whether a topic is readable and writable now."""
         readable = partition(kafka, topic.name).leader >= 0
         return {"readable": readable, "writable": readable and not self.try_all(kafka, name, topic.name, sent, "all")}
 

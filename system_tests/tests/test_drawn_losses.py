@@ -1,10 +1,10 @@
-"""What is drawn is what the system test needs, and answers are judged as they should."""
+"""Draws of clusters and losses have all that the system test needs; answers are evaluated as they should."""
 
 from __future__ import annotations
 
 import pytest
 
-from system_tests.lib.drawn_losses import Tally, draw, suffers, touched
+from system_tests.lib.drawn_losses import AnswerCounts, draw, suffers, touched
 
 SEEDS = range(200)
 
@@ -26,7 +26,7 @@ def test_clusters_have_all_that_can_be_drawn() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_loss_leaves_a_broker_and_takes_whole_racks(seed: int) -> None:
+def test_a_loss_leaves_a_broker_and_takes_complete_racks(seed: int) -> None:
     cluster = draw(seed)
     brokers = {broker for members in cluster.racks.values() for broker in members}
     assert brokers == set(range(1, len(brokers) + 1))
@@ -39,13 +39,13 @@ def test_a_loss_leaves_a_broker_and_takes_whole_racks(seed: int) -> None:
 
 
 def test_yes_where_it_was_no_is_unsafe_and_no_where_it_was_yes_is_pessimistic() -> None:
-    tally = Tally()
+    answers = AnswerCounts()
     for predicted, observed in (("yes", True), ("no", False), ("unknown", True), ("yes", False), ("no", True)):
-        tally.judge(predicted, observed, f"{predicted} {observed}")
-    assert (tally.right, tally.unknown, tally.unsafe, tally.pessimistic) == (2, 1, ["yes False"], ["no True"])
-    assert tally.as_dict() == {"answers": 5, "right": 2, "unknown": 1, "pessimistic": 1, "unsafe": 1}
+        answers.evaluate(predicted, observed, f"{predicted} {observed}")
+    assert (answers.right, answers.unknown, answers.unsafe, answers.pessimistic) == (2, 1, ["yes False"], ["no True"])
+    assert answers.as_dict() == {"answers": 5, "right": 2, "unknown": 1, "pessimistic": 1, "unsafe": 1}
     with pytest.raises(AssertionError, match="'maybe': x"):
-        tally.judge("maybe", True, "x")
+        answers.evaluate("maybe", True, "x")
 
 
 def test_a_topic_suffers_that_loses_what_it_had() -> None:
