@@ -87,8 +87,8 @@ def test_nodes_are_given_out_by_rack() -> None:
     free = cluster.available().size()
     cluster.free(nodes)
     assert cluster.available().size() == free + 3
-    with pytest.raises(InsufficientResourcesError, match="linux/d nodes requested: 1"):
-        cluster.alloc(nodes_by_type(["d"]))
+    with pytest.raises(InsufficientResourcesError, match="linux/e nodes requested: 1"):
+        cluster.alloc(nodes_by_type(["e"]))
 
 
 def test_racks_survive_the_way_into_a_test_process() -> None:
