@@ -125,6 +125,12 @@ class RackTest(Test):  # type: ignore[misc]  # ducktape has no types
         service = self.producer(kafka, name, topic, rate=rate, duration=records / rate, properties=alone, **settings)
         return service.finish()
 
+    def try_once(self, kafka: KafkaRacks, name: str, topic: str, records: int, mode: str) -> tuple[Acks, str]:
+        """Sends some records, each tried once: their results, and the error that all of them got, or nothing."""
+        result = self.produce(kafka, name, topic, records, acks=mode, retries=0)
+        (error,) = {error for error, _ in result.counts}
+        return result, "" if error == "OK" else error
+
     def stock_python(self, kafka: KafkaRacks, client: str, name: str, topic: str, **options: Any) -> ClientProducer:
         """A started stock Python producer (a key of the registry); options: harness/third_party_clients/README.md."""
         service = ClientProducer(self.test_context, named(client), name, kafka.bootstrap, topic, self.run, **options)

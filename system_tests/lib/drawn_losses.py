@@ -12,8 +12,6 @@ MOST_BROKERS = 6
 TOPICS = 5
 LOSSES = 3
 
-Answer = Literal["yes", "no", "unknown"]
-
 
 @dataclass(frozen=True)
 class DrawnTopic:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any
 
 from ducktape.mark import matrix
@@ -12,16 +12,27 @@ from ducktape.mark import matrix
 from harness.common.wait import Pending, WaitTimeout, wait_for
 from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.ducktape_support.load_service import Acks
-from harness.faults.process import nodes_down
+from harness.faults.process import How
 from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest
 from system_tests.lib.drawn_losses import AnswerCounts, DrawnCluster, DrawnLoss, DrawnTopic, draw, suffers, touched
 from system_tests.lib.kafka_racks import ask
+from system_tests.lib.taken_away import brokers_away
 
 RECORDS = 3
 MODES = {"acksAll": "all", "acksMinInsyncReplicas": acks.QUORUM}
 SECONDS = 120.0
 SETTLED_S = 15.0
+
+
+@dataclass(frozen=True)
+class Play:
+    """One running cluster: what was drawn, what was sent with acks=all by topic, and the answers so far."""
+
+    kafka: KafkaRacks
+    drawn: DrawnCluster
+    sent: dict[str, list[Acks]]
+    answers: AnswerCounts
 
 
 class DrawnPredictions(RackTest):
@@ -54,98 +65,74 @@ class DrawnPredictions(RackTest):
             topics = self.topics(kafka)
             for topic in drawn.topics:
                 topics.create(topic.name, [topic.replicas], **topic.settings)
-            sent: dict[str, list[Acks]] = {topic.name: [] for topic in drawn.topics}
-            self.preflight(kafka, drawn, answers)
+            play = Play(kafka, drawn, {topic.name: [] for topic in drawn.topics}, answers)
+            self.preflight(play)
             for number, loss in enumerate(drawn.losses):
-                with self.without(kafka, drawn, loss.down, frozenset()):
+                with self.without(play, loss.down, frozenset()):
                     check = self.stopped if loss.how == "stop" else self.lost
-                    check(kafka, drawn, loss, f"{drawn.seed}-{number}", sent, answers)
+                    check(play, loss, f"{drawn.seed}-{number}")
             for topic in drawn.topics:
                 # Each loss is one of processes: what acks=all acknowledged is safe
-                expect.once_each(sent[topic.name], self.read(kafka, topic.name))
+                expect.once_each(play.sent[topic.name], self.read(kafka, topic.name))
 
-    def lost(
-        self,
-        kafka: KafkaRacks,
-        drawn: DrawnCluster,
-        loss: DrawnLoss,
-        name: str,
-        sent: dict[str, list[Acks]],
-        answers: AnswerCounts,
-    ) -> None:
+    def lost(self, play: Play, loss: DrawnLoss, name: str) -> None:
         """Asks what-if for each topic, then kills the brokers."""
-        _, answer = ask(kafka, "what-if", "--lose", loss.what)
+        _, answer = ask(play.kafka, "what-if", "--lose", loss.what)
         (scenario,) = answer["scenarios"]
         assert set(scenario["lost"]["brokers"]) >= loss.brokers, scenario
-        with self.without(kafka, drawn, loss.brokers, loss.down):
+        with self.without(play, loss.brokers, loss.down):
             for predicted in scenario["partitions"]:
                 topic = predicted["topic"]
-                now = partition(kafka, topic)
-                text = f"{drawn}, {loss}: {predicted}, observed {now}"
+                now = partition(play.kafka, topic)
+                text = f"{play.drawn}, {loss}: {predicted}, observed {now}"
                 assert predicted["leader"] == now.leader, text
                 served = now.leader >= 0
                 assert not served or set(predicted["isr"]) == set(now.isr), text
-                answers.evaluate(predicted["readable"], served, f"readable: {text}")
-                answers.evaluate(predicted["electable"], served, f"electable: {text}")
+                play.answers.evaluate(predicted["readable"], served, f"readable: {text}")
+                play.answers.evaluate(predicted["electable"], served, f"electable: {text}")
                 assert predicted["safe"]["acksAll"] == "yes", text
                 for key, mode in MODES.items():
                     error = (
-                        self.try_all(kafka, f"lost-{name}-{mode[:3]}-{topic}", topic, sent, mode)
-                        if served
-                        else "no leader"
+                        self.try_all(play, f"lost-{name}-{mode[:3]}-{topic}", topic, mode) if served else "no leader"
                     )
-                    answers.evaluate(predicted["writable"][key], not error, f"{key} ended with {error or 'OK'}: {text}")
+                    play.answers.evaluate(
+                        predicted["writable"][key], not error, f"{key} ended with {error or 'OK'}: {text}"
+                    )
                     if served and predicted["writable"][key] != "unknown":
                         assert predicted["refusal"] == (error or None), f"{key} ended with {error or 'OK'}: {text}"
 
-    def stopped(
-        self,
-        kafka: KafkaRacks,
-        drawn: DrawnCluster,
-        loss: DrawnLoss,
-        name: str,
-        sent: dict[str, list[Acks]],
-        answers: AnswerCounts,
-    ) -> None:
+    def stopped(self, play: Play, loss: DrawnLoss, name: str) -> None:
         """ok-to-stop, then the brokers are shut down: a topic suffers that loses what it had before."""
-        concerned = touched(drawn.topics, loss.brokers)
-        before = {t.name: self.served(kafka, f"before-{name}-{t.name}", t, sent) for t in concerned}
-        code, answer = ask(kafka, "ok-to-stop", *map(str, sorted(loss.brokers)))
+        concerned = touched(play.drawn.topics, loss.brokers)
+        before = {t.name: self.served(play, f"before-{name}-{t.name}", t) for t in concerned}
+        code, answer = ask(play.kafka, "ok-to-stop", *map(str, sorted(loss.brokers)))
         assert (code == 0) == (answer["answer"] == "yes"), answer
         obstacles = {o["topic"]: o["answer"] for o in answer["obstacles"]}
-        with self.without(kafka, drawn, loss.brokers, loss.down, how="stop"):
+        with self.without(play, loss.brokers, loss.down, how="stop"):
             for topic in concerned:
-                after = self.served(kafka, f"stopped-{name}-{topic.name}", topic, sent)
-                text = (
-                    f"{drawn}, {loss}: {topic.name} {before[topic.name]} then {after}, obstacles {answer['obstacles']}"
-                )
+                after = self.served(play, f"stopped-{name}-{topic.name}", topic)
+                observed = f"{topic.name} {before[topic.name]} then {after}"
+                text = f"{play.drawn}, {loss}: {observed}, obstacles {answer['obstacles']}"
                 # Where writes were refused already a further loss is an obstacle, and nothing shows it
                 if before[topic.name]["writable"] or topic.name not in obstacles:
-                    answers.evaluate(obstacles.get(topic.name, "yes"), not suffers(before[topic.name], after), text)
+                    play.answers.evaluate(
+                        obstacles.get(topic.name, "yes"), not suffers(before[topic.name], after), text
+                    )
 
-    def preflight(self, kafka: KafkaRacks, drawn: DrawnCluster, answers: AnswerCounts) -> None:
+    def preflight(self, play: Play) -> None:
         """Asks what a cluster default would refuse, then sets it for a while."""
-        setting = f"min.insync.racks={drawn.min_racks}"
-        _, answer = ask(kafka, "preflight", "--set", setting)
+        setting = f"min.insync.racks={play.drawn.min_racks}"
+        _, answer = ask(play.kafka, "preflight", "--set", setting)
         predicted = {t["topic"]: t for t in answer["topics"]}
-        kafka.tool(
-            "kafka-configs.sh", "--alter", "--entity-type", "brokers", "--entity-default", "--add-config", setting
-        )
-        for topic in drawn.topics:
+        default = ("kafka-configs.sh", "--alter", "--entity-type", "brokers", "--entity-default")
+        play.kafka.tool(*default, "--add-config", setting)
+        for topic in play.drawn.topics:
             if topic.follows_default:
                 document = predicted[topic.name]
                 refused = bool(document["refusingNow"] or document["refusingMore"])
-                text = f"{setting} in {drawn}: {document}"
-                answers.evaluate("no" if refused else "yes", self.settled(kafka, topic, not refused), text)
-        kafka.tool(
-            "kafka-configs.sh",
-            "--alter",
-            "--entity-type",
-            "brokers",
-            "--entity-default",
-            "--delete-config",
-            "min.insync.racks",
-        )
+                text = f"{setting} in {play.drawn}: {document}"
+                play.answers.evaluate("no" if refused else "yes", self.settled(play.kafka, topic, not refused), text)
+        play.kafka.tool(*default, "--delete-config", "min.insync.racks")
 
     def settled(self, kafka: KafkaRacks, topic: DrawnTopic, taken: bool) -> bool:
         """True if writes are taken, asked until that is as expected, or for as long as brokers may need to know it."""
@@ -168,46 +155,24 @@ class DrawnPredictions(RackTest):
             return True
         return False
 
-    def served(self, kafka: KafkaRacks, name: str, topic: DrawnTopic, sent: dict[str, list[Acks]]) -> dict[str, bool]:
+    def served(self, play: Play, name: str, topic: DrawnTopic) -> dict[str, bool]:
         """Tries whether a topic is readable and writable now."""
-        readable = partition(kafka, topic.name).leader >= 0
-        return {"readable": readable, "writable": readable and not self.try_all(kafka, name, topic.name, sent, "all")}
+        readable = partition(play.kafka, topic.name).leader >= 0
+        return {"readable": readable, "writable": readable and not self.try_all(play, name, topic.name, "all")}
 
-    def try_all(self, kafka: KafkaRacks, name: str, topic: str, sent: dict[str, list[Acks]], mode: str) -> str:
+    def try_all(self, play: Play, name: str, topic: str, mode: str) -> str:
         """Sends some records, each tried once. Returns the error that all of them got, or nothing."""
-        result = self.produce(kafka, name, topic, RECORDS, acks=mode, retries=0)
+        result, error = self.try_once(play.kafka, name, topic, RECORDS, mode)
         if mode == "all":
-            sent[topic].append(result)
-        (error,) = {error for error, _ in result.counts}
-        return "" if error == "OK" else error
+            play.sent[topic].append(result)
+        return error
 
-    @contextmanager
     def without(
-        self, kafka: KafkaRacks, drawn: DrawnCluster, brokers: frozenset[int], down: frozenset[int], how: Any = "kill"
-    ) -> Iterator[None]:
-        """Takes brokers away, where `down` are already, for the time of a block, once the controller has reacted."""
-        if not brokers:
-            yield
-            return
-        with nodes_down(kafka.kafka, [kafka.broker(b).name for b in sorted(brokers)], how=how, events=self.run):
-            reacted(kafka, drawn, brokers | down)
-            yield
-        reacted(kafka, drawn, down)
-
-
-def reacted(kafka: KafkaRacks, drawn: DrawnCluster, down: frozenset[int]) -> None:
-    """Waits until each topic has the in-sync replicas that it can have without these brokers, for its leader too."""
-    for topic in drawn.topics:
-        if left := set(topic.replicas) - down:
-            kafka.wait_in_sync(topic.name, left, SECONDS)
-        else:
-            wait_for(f"{topic.name} to have no leader", partial(leaderless, kafka, topic.name), SECONDS)
-
-
-def leaderless(kafka: KafkaRacks, topic: str) -> bool | Pending:
-    """True when the topic's partition has no leader."""
-    leader = partition(kafka, topic).leader
-    return leader == -1 or Pending(f"leader {leader}")
+        self, play: Play, brokers: frozenset[int], down: frozenset[int], how: How = "kill"
+    ) -> AbstractContextManager[None]:
+        """Takes brokers away, where `down` are already, for the time of a block."""
+        replicas = {topic.name: topic.replicas for topic in play.drawn.topics}
+        return brokers_away(play.kafka, replicas, brokers, down, self.run, SECONDS, how)
 
 
 def partition(kafka: KafkaRacks, topic: str) -> Any:

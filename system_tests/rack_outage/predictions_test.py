@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
+from contextlib import AbstractContextManager
 from typing import Any
 
-from harness.common.wait import Pending, wait_for
 from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.ducktape_support.load_service import Acks
-from harness.faults.process import nodes_down
+from harness.faults.process import How
 from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest
 from system_tests.lib.kafka_racks import ask
+from system_tests.lib.taken_away import brokers_away
 
 RACK_A = {1, 2}  # rack b has brokers 3 and 4, rack c has 5 and 6
 DOWN = {6}  # all the time, so that a topic has a replica that is not in sync
@@ -83,30 +81,13 @@ class Predictions(RackTest):
 
     def try_all(self, kafka: KafkaRacks, name: str, topic: str, sent: dict[str, list[Acks]], mode: str = "all") -> str:
         """Sends some records, each tried once. Returns the error that all of them got, or nothing."""
-        result = self.produce(kafka, name, topic, RECORDS, acks=mode, retries=0)
+        result, error = self.try_once(kafka, name, topic, RECORDS, mode)
         sent[topic].append(result)
-        (error,) = {error for error, _ in result.counts}
-        return "" if error == "OK" else error
+        return error
 
-    @contextmanager
-    def without(self, kafka: KafkaRacks, brokers: set[int], down: set[int], how: Any = "kill") -> Iterator[None]:
-        """Takes brokers away, where `down` are already, for the time of a block, once the controller has reacted."""
-        with nodes_down(kafka.kafka, [kafka.broker(b).name for b in sorted(brokers)], how=how, events=self.run):
-            reacted(kafka, brokers | down)
-            yield
-        reacted(kafka, down)
-
-
-def reacted(kafka: KafkaRacks, down: set[int]) -> None:
-    """Waits until each topic has the in-sync replicas that it can have without these brokers, for its leader too."""
-    for topic, (replicas, _) in TOPICS.items():
-        if left := set(replicas) - down:
-            kafka.wait_in_sync(topic, left, SECONDS)
-        else:
-            wait_for(f"{topic} to have no leader", partial(leaderless, kafka, topic), SECONDS)
-
-
-def leaderless(kafka: KafkaRacks, topic: str) -> bool | Pending:
-    """True when no partition of the topic has a leader."""
-    leaders = [p.leader for p in kafka.kafka.view().partitions if p.topic == topic]
-    return leaders == [-1] or Pending(f"leaders {leaders}")
+    def without(
+        self, kafka: KafkaRacks, brokers: set[int], down: set[int], how: How = "kill"
+    ) -> AbstractContextManager[None]:
+        """Takes brokers away, where `down` are already, for the time of a block."""
+        replicas = {topic: assigned for topic, (assigned, _) in TOPICS.items()}
+        return brokers_away(kafka, replicas, brokers, down, self.run, SECONDS, how)
