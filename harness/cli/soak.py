@@ -64,6 +64,16 @@ def soak(
             help="Where the nodes run; docker and ssh add cuts, netns adds cuts, delays and loss.",
         ),
     ] = "local",
+    level: Annotated[
+        int | None,
+        typer.Option(
+            metavar="1|2",
+            min=1,
+            max=2,
+            help="Level of rackspan.version; 2 is not for production yet.",
+            show_default="the distribution's",
+        ),
+    ] = None,
     to: Annotated[
         Path | None,
         typer.Option(
@@ -77,6 +87,9 @@ def soak(
 
     seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
     data = {"name": "soak", "distribution": distribution, "racks": racks, "controllers": controllers}
+    features = {"eligible.leader.replicas.version": 1, "rackspan.version": level} if level else {}
+    settings = {"unstable.feature.versions.enable": True} if level == 2 else {}
+    data |= {"features": features, "settings": settings}
     spec = parse({**data, "backend": backend, "heap": HEAP, "metrics": False})
     kinds = kinds_of(faults, BACKENDS[spec.backend].capabilities)
     place = to or project_root() / "build" / "soak"

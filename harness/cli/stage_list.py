@@ -29,6 +29,7 @@ RACK_FOLDERS = ("proposals", "rack_outage", "upgrade")
 # Files of system tests of which only --full runs all, and the test that the default runs of each: they have a second
 # variant of the same scene.
 LONG_TESTS = {
+    "system_tests/acks/lagging_follower_elected_test.py": "LaggingFollowerElected.test_leader_killed_and_without_power",
     "system_tests/frameworks/exactly_once_test.py": "Frameworks.test_acks_min_insync_replicas",
     "system_tests/rack_outage/drawn_predictions_test.py": "DrawnPredictions.test_six_losses_are_as_predicted",
     "system_tests/rack_outage/waiting_test.py": "Waiting.test_with_min_insync_racks",

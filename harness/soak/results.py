@@ -125,6 +125,9 @@ def lost_to_elections(verdicts: Sequence[dict[str, Any]]) -> str:
     """The sentence on records acknowledged with acks=min.insync.replicas; empty where there were none."""
     acknowledged = sum(v["totals"].get("acknowledged_by_quorum", 0) for v in verdicts)
     lost = sum(v.get("allowed", {}).get("lost-to-election", 0) for v in verdicts)
+    by_set = sum(v["totals"].get("acknowledged_by_set", 0) for v in verdicts)
+    if by_set:
+        return f"{by_set} records acknowledged with acks=min.insync.replicas at level 2: none may be lost"
     if not acknowledged:
         return ""
     records = f"{lost} of {acknowledged} records acknowledged with acks=min.insync.replicas"

@@ -211,6 +211,10 @@ def test_losses_that_level_1_allows_are_counted_and_printed() -> None:
         "3 of 43 records acknowledged with acks=min.insync.replicas were lost to elections, which level 1 allows"
     )
     assert soak.good and soak.plain()["cycles"][1]["allowed"] == {"lost-to-election": 3}
+    level_2 = _GOOD | {"totals": _TOTALS | {"acknowledged_by_set": 7}}
+    assert soak_of(level_2, level_2).text().splitlines()[-1] == (
+        "14 records acknowledged with acks=min.insync.replicas at level 2: none may be lost"
+    )
 
 
 def test_a_soak_says_how_often_each_promise_was_tried() -> None:

@@ -96,6 +96,12 @@ _PANELS = (
         ((_manager("AckedAboveHighWatermarkRecords"), "leaders in {{rack}}"),),
     ),
     _Panel(
+        "Electable sets", "Partitions that have one, at level 2; of some no member may lead now.", "short",
+        ((_manager("PartitionsWithElectableSet"), "leaders in {{rack}}"),
+         ('max(kafka_controller_KafkaController_PartitionsWithoutElectableReplicaCount{job=~"$job"})',
+          "no member leads")),
+    ),
+    _Panel(
         "Changes of in-sync replicas", "Replicas that leave and join, in a second.", "ops",
         ((f"sum({_rate('server_ReplicaManager_IsrShrinksPerSec')})", "leave"),
          (f"sum({_rate('server_ReplicaManager_IsrExpandsPerSec')})", "join")),

@@ -56,7 +56,7 @@ class CheckResult:
 def check(history: History, runner: Runner, min_racks: int | None = None, bits: int = BUCKET_BITS) -> CheckResult:
     """Checks one run. `min_racks` takes the place of the topics' own min.insync.racks."""
     done = evaluate(history, runner, min_racks, bits)
-    rules = promised(producers(history.events).values(), history.requires(min_racks))
+    rules = promised(producers(history.events, history.level).values(), history.requires(min_racks))
     shown = [found for name in NAMES for found in done.found.shown.get(name, ())]
     return CheckResult(
         history.id,

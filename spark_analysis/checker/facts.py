@@ -34,14 +34,16 @@ class Settings:
     """Settings of a producer; of one without a note the strictest are assumed.
 
     `waits`: its acks wait for other replicas; `once`: a record may be in the log once only (idempotence, or a single
-    attempt); `final`: it does not retry; `quorum`: its acks are min.insync.replicas; `size`: bytes of a value, 0 if
-    not known.
+    attempt); `final`: it does not retry; `quorum`: its acks are min.insync.replicas, and an election may lose what they
+    acknowledge; `by_set`: the same acks at level 2 of rackspan.version, where it must not; `size`: bytes of a value, 0
+    if not known.
     """
 
     waits: bool = True
     once: bool = True
     final: bool = False
     quorum: bool = False
+    by_set: bool = False
     size: int = 0
 
 
@@ -94,16 +96,18 @@ class Facts:
     def settings(self, names: Sequence[str]) -> dict[str, Array]:
         """Each setting as an array over these producers."""
         known = [self.settings_of(name) for name in names]
-        return {name: np.array([getattr(one, name) for one in known]) for name in ("waits", "once", "final", "quorum")}
+        names_of = ("waits", "once", "final", "quorum", "by_set")
+        return {name: np.array([getattr(one, name) for one in known]) for name in names_of}
 
 
-def producers(events: Sequence[dict[str, Any]]) -> dict[str, Settings]:
-    """The settings that the producers' notes say."""
+def producers(events: Sequence[dict[str, Any]], level: int = 1) -> dict[str, Settings]:
+    """The settings that the producers' notes say, on a cluster at that level of rackspan.version."""
     notes = [e["data"] for e in events if (e["kind"], e["name"]) == ("note", "producer")]
-    return {data["producer"]: _settings(data) for data in notes}
+    return {data["producer"]: _settings(data, level) for data in notes}
 
 
-def _settings(data: dict[str, Any]) -> Settings:
+def _settings(data: dict[str, Any], level: int) -> Settings:
     acks, final = str(data.get("acks", "all")), data.get("retries") == 0
     once = final or bool(data.get("idempotence", True))
-    return Settings(acks in _WAITING, once, final, acks in _QUORUM, int(data.get("size", 0)))
+    early = acks in _QUORUM
+    return Settings(acks in _WAITING, once, final, early and level < 2, early and level >= 2, int(data.get("size", 0)))

@@ -39,6 +39,11 @@ class History:
         return str(self.manifest["run_id"])
 
     @property
+    def level(self) -> int:
+        """The level of rackspan.version that the cluster was formatted at, if its spec says so; else 1."""
+        return int(self.manifest["spec"].get("cluster", {}).get("features", {}).get("rackspan.version", 1))
+
+    @property
     def bytes(self) -> int:
         """Size of the large tables."""
         return sum(Path(file).stat().st_size for name in LARGE for file in self.files[name])
@@ -107,7 +112,7 @@ class History:
         below = {place: timeline.below_promise(rows, degrades.get(place[0], ())) for place, rows in states.items()}
         read = self.read
         return Facts(
-            producers(self.events),
+            producers(self.events, self.level),
             read,
             frozenset(place for place, nodes in read.items() if len(nodes) >= self.replicas_of(place)),
             {place: tuple({row["leader_epoch"] for row in rows}) for place, rows in states.items()},

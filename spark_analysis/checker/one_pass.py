@@ -49,6 +49,10 @@ class Evaluation:
     places: frozenset[Place]
 
 
+# Records acknowledged with acks=min.insync.replicas, below level 2 of rackspan.version and at it.
+EARLY = ("acknowledged_by_quorum", "acknowledged_by_set")
+
+
 def evaluate(history: History, runner: Runner, min_racks: int | None = None, bits: int = BUCKET_BITS) -> Evaluation:
     """Evaluates all rules on one run. `min_racks` takes the place of the topics' own min.insync.racks."""
     facts, found = history.facts(min_racks, bits), Findings()
@@ -72,7 +76,7 @@ def evaluate(history: History, runner: Runner, min_racks: int | None = None, bit
         ]
     )
     sums = summed(totals)
-    numbers = {name: sums[name] for name in ("sent", "acknowledged", "refused", "unknown", "acknowledged_by_quorum")}
+    numbers = {name: sums[name] for name in ("sent", "acknowledged", "refused", "unknown", *EARLY)}
     logs = {(one.key.topic, one.key.partition, node) for one in summaries for node in one.nodes}
     numbers |= {
         "longest_silence_ms": longest_silence_ms(totals),

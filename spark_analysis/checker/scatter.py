@@ -132,13 +132,15 @@ def split(parts: list[Array]) -> Iterator[tuple[list[int], Array | slice]]:
 
 def _totals(columns: dict[str, Array], names: dict[str, list[str]], ok: Array, facts: Facts) -> Totals:
     refused = among(columns["result"], names["result"], REFUSED)
-    quorum = facts.settings(names["producer"])["quorum"][columns["producer"]]
+    settings = facts.settings(names["producer"])
+    quorum, by_set = (settings[name][columns["producer"]] for name in ("quorum", "by_set"))
     numbers = {
         "sent": len(ok),
         "acknowledged": int(ok.sum()),
         "refused": int(refused.sum()),
         "unknown": int((~ok & ~refused).sum()),
         "acknowledged_by_quorum": int((ok & quorum).sum()),
+        "acknowledged_by_set": int((ok & by_set).sum()),
     }
     places = split([columns["topic"], columns["partition"]]) if len(ok) else ()
     known = frozenset((names["topic"][topic], partition) for (topic, partition), _ in places)

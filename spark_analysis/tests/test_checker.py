@@ -79,6 +79,18 @@ def test_what_elections_lost_is_printed_and_no_anomaly() -> None:
 def test_a_producer_whose_acks_are_not_recorded_counts_as_acks_all() -> None:
     notes = [event(0, "note", "producer", producer="old"), event(0, "note", "producer", producer="new", acks="-2")]
     assert producers(notes) == {"old": Settings(), "new": Settings(quorum=True)}
+    assert producers(notes, level=2) == {"old": Settings(), "new": Settings(by_set=True)}
+
+
+def test_at_level_2_a_loss_of_acks_min_insync_replicas_is_one_of_acks_all(tmp_path: Path) -> None:
+    path = folder(tmp_path / "run", [simulated(seed).named(f"seed-{seed}") for seed in range(CLEAN)])
+    assert any("lost-to-election" in kinds for kinds in evaluated(path)[1].values()), "no election loses anything"
+    manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+    manifest["spec"]["cluster"] = {"features": {"rackspan.version": 2}}
+    (path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    found, allowed = evaluated(path)
+    assert any("lost-write" in kinds for kinds in found.values())
+    assert not any("lost-to-election" in kinds for kinds in allowed.values())
 
 
 def test_clean_histories_raise_no_alarm(tmp_path: Path) -> None:

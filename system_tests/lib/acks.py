@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from harness.admin.topics import Topics
 from harness.common.wait import Pending, wait_for
@@ -34,6 +35,14 @@ CALM = {"broker.session.timeout.ms": 6000, "replica.lag.time.max.ms": 6000}
 ENDURING = {"request_timeout_ms": 80000, "delivery_timeout_ms": 80000}
 
 
+def level_2(settings: Mapping[str, object] | None = None) -> dict[str, Any]:
+    """Parts of a spec for a cluster at level 2 of rackspan.version, which is no version for production yet."""
+    return {
+        "settings": {"unstable.feature.versions.enable": True, **(settings or {})},
+        "features": {"eligible.leader.replicas.version": 1, "rackspan.version": 2},
+    }
+
+
 def requests(kafka: KafkaRacks) -> dict[str, int]:
     """Produce requests answered by the running brokers, by the acks that clients sent."""
     samples = kafka.samples()
@@ -49,6 +58,15 @@ def holds(kafka: KafkaRacks, broker: int, topic: str, records: int) -> bool | Pe
     """True if the broker has that many records of the topic's first partition on disk."""
     end = end_offset(kafka.broker(broker), topic)
     return end >= records or Pending(f"{end} of {records}")
+
+
+def follows(kafka: KafkaRacks, node: str, topic: str) -> bool | Pending:
+    """True if that broker has given the topic up, so that nobody can fetch from it any more.
+
+    Its log says so, since a broker that shuts down may close its metrics and its listener at any time.
+    """
+    reported = kafka.logged(node, rf"Follower {topic}-0 starts at leader epoch", ["state-change.log"])
+    return bool(reported) or Pending("its log does not say so")
 
 
 def set_during_pause(kafka: KafkaRacks, run: RunFolder, topic: str, name: str, value: object) -> None:

@@ -64,20 +64,20 @@ final class AckQuorumTest {
 
     private boolean fetch(int follower, long end, PartitionState state, int minReplicas, int minRacks) {
         report(follower, end);
-        return quorum.moved(followers.get(follower), state, minReplicas, minRacks);
+        return quorum.moved(followers.get(follower), state, minReplicas, minRacks, null);
     }
 
     @Test
     void wakesExactlyWhenTheOffsetAdvances() {
         quorum.await();
-        assertFalse(quorum.reached(5, ALL, 2, 2));
+        assertFalse(quorum.reached(5, ALL, 2, 2, null));
         assertFalse(fetch(2, 5, ALL, 2, 2), "still in one rack");
         assertTrue(fetch(3, 4, ALL, 2, 2));
-        assertTrue(quorum.reached(4, ALL, 2, 2));
-        assertFalse(quorum.reached(5, ALL, 2, 2));
+        assertTrue(quorum.reached(4, ALL, 2, 2, null));
+        assertFalse(quorum.reached(5, ALL, 2, 2, null));
         assertFalse(fetch(3, 4, ALL, 2, 2), "nothing new");
         assertTrue(fetch(3, 5, ALL, 2, 2));
-        assertTrue(quorum.reached(5, ALL, 2, 2));
+        assertTrue(quorum.reached(5, ALL, 2, 2, null));
     }
 
     @Test
@@ -85,42 +85,42 @@ final class AckQuorumTest {
         quorum.await();
         fetch(2, 1, ALL, 2, 1);
         report(2, 2);
-        assertTrue(quorum.reached(2, committed(1, 2, 3), 2, 1), "counted afresh, as the state is another one");
-        assertFalse(quorum.moved(followers.get(2), ALL, 3, 1), "three replicas have nothing yet");
+        assertTrue(quorum.reached(2, committed(1, 2, 3), 2, 1, null), "counted afresh, as the state is another one");
+        assertFalse(quorum.moved(followers.get(2), ALL, 3, 1, null), "three replicas have nothing yet");
         report(2, 3);
         PartitionState again = committed(1, 2);
-        assertTrue(quorum.reached(3, again, 2, 1));
-        assertTrue(quorum.moved(followers.get(2), again, 2, 1), "waiters that were not checked must be woken");
-        assertFalse(quorum.moved(followers.get(2), again, 2, 1));
+        assertTrue(quorum.reached(3, again, 2, 1, null));
+        assertTrue(quorum.moved(followers.get(2), again, 2, 1, null), "waiters that were not checked must be woken");
+        assertFalse(quorum.moved(followers.get(2), again, 2, 1, null));
     }
 
     @Test
     void aReportThatMovesNothingIsNeededUntilAllAreCountedAndWoken() {
         quorum.await();
-        assertFalse(quorum.isSettled(ALL, 2, 1), "nothing was counted yet");
+        assertFalse(quorum.isSettled(ALL, 2, 1, null), "nothing was counted yet");
         fetch(2, 2, ALL, 2, 1);
-        assertTrue(quorum.isSettled(ALL, 2, 1));
-        assertFalse(quorum.isSettled(ALL, 3, 1));
-        assertFalse(quorum.isSettled(ALL, 2, 2));
-        assertFalse(quorum.isSettled(committed(1, 2, 3), 2, 1), "another state, however alike");
+        assertTrue(quorum.isSettled(ALL, 2, 1, null));
+        assertFalse(quorum.isSettled(ALL, 3, 1, null));
+        assertFalse(quorum.isSettled(ALL, 2, 2, null));
+        assertFalse(quorum.isSettled(committed(1, 2, 3), 2, 1, null), "another state, however alike");
         report(2, 3);
-        assertFalse(quorum.reached(3, ALL, 3, 1));
-        assertFalse(quorum.isSettled(ALL, 2, 1), "three replicas were required in between: a check may have found what no waiter was woken for");
+        assertFalse(quorum.reached(3, ALL, 3, 1, null));
+        assertFalse(quorum.isSettled(ALL, 2, 1, null), "three replicas were required in between: a check may have found what no waiter was woken for");
         assertTrue(fetch(2, 3, ALL, 2, 1));
-        assertTrue(quorum.isSettled(ALL, 2, 1));
+        assertTrue(quorum.isSettled(ALL, 2, 1, null));
         racks = BrokerRacks.of(Map.of(1, "a", 2, "c", 3, "b"));
-        assertTrue(quorum.isSettled(ALL, 2, 1), "racks are not required");
+        assertTrue(quorum.isSettled(ALL, 2, 1, null), "racks are not required");
         fetch(2, 3, ALL, 2, 2);
         racks = BrokerRacks.of(Map.of(1, "a", 2, "a", 3, "b"));
-        assertFalse(quorum.isSettled(ALL, 2, 2));
+        assertFalse(quorum.isSettled(ALL, 2, 2, null));
         quorum.startEpoch(followers.values());
         PartitionState after = committed(1, 2, 3);
         assertFalse(fetch(3, 4, after, 3, 1), "broker 2 has not reported in this epoch");
-        assertFalse(quorum.isSettled(after, 3, 1), "so its report counts, even of the log end from before");
+        assertFalse(quorum.isSettled(after, 3, 1, null), "so its report counts, even of the log end from before");
         assertTrue(fetch(2, 3, after, 3, 1));
-        assertTrue(quorum.isSettled(after, 3, 1));
+        assertTrue(quorum.isSettled(after, 3, 1, null));
         quorum.endTerm();
-        assertFalse(quorum.isSettled(after, 3, 1));
+        assertFalse(quorum.isSettled(after, 3, 1, null));
     }
 
     @Test
@@ -129,7 +129,7 @@ final class AckQuorumTest {
         fetch(2, 2, ALL, 2, 1);
         first.release();
         quorum.await();
-        assertFalse(quorum.isSettled(ALL, 2, 1), "reports were not noted while no request waited");
+        assertFalse(quorum.isSettled(ALL, 2, 1, null), "reports were not noted while no request waited");
     }
 
     /** As after an unclean restart: who waits for a record written twice may need the lower offset. */
@@ -138,9 +138,9 @@ final class AckQuorumTest {
         quorum.await();
         assertTrue(fetch(2, 9, ALL, 2, 1));
         assertFalse(fetch(2, 3, ALL, 2, 1));
-        assertFalse(quorum.reached(5, ALL, 2, 1));
+        assertFalse(quorum.reached(5, ALL, 2, 1, null));
         assertTrue(fetch(2, 5, ALL, 2, 1));
-        assertTrue(quorum.reached(5, ALL, 2, 1));
+        assertTrue(quorum.reached(5, ALL, 2, 1, null));
     }
 
     @Test
@@ -148,58 +148,58 @@ final class AckQuorumTest {
         quorum.await();
         report(2, 9);
         report(3, 9);
-        assertTrue(quorum.reached(9, ALL, 3, 1));
-        assertFalse(quorum.reached(1, new PendingShrinkIsr(Set.of(3), SENT, ALL), 3, 1));
-        assertTrue(quorum.reached(9, new PendingShrinkIsr(Set.of(3), SENT, ALL), 2, 1));
-        assertFalse(quorum.reached(1, new PendingExpandIsr(3, SENT, committed(1, 2)), 3, 1));
-        assertTrue(quorum.reached(9, new PendingExpandIsr(3, SENT, committed(1, 2)), 2, 1));
+        assertTrue(quorum.reached(9, ALL, 3, 1, null));
+        assertFalse(quorum.reached(1, new PendingShrinkIsr(Set.of(3), SENT, ALL), 3, 1, null));
+        assertTrue(quorum.reached(9, new PendingShrinkIsr(Set.of(3), SENT, ALL), 2, 1, null));
+        assertFalse(quorum.reached(1, new PendingExpandIsr(3, SENT, committed(1, 2)), 3, 1, null));
+        assertTrue(quorum.reached(9, new PendingExpandIsr(3, SENT, committed(1, 2)), 2, 1, null));
     }
 
     @Test
     void aHolderThatIsNotInSyncDoesNotCount() {
         quorum.await();
         report(2, 9);
-        assertFalse(quorum.reached(1, committed(1, 3), 2, 1));
+        assertFalse(quorum.reached(1, committed(1, 3), 2, 1, null));
     }
 
     @Test
     void aLeaderAloneHoldsEverything() {
         quorum.await();
-        assertTrue(quorum.reached(1_000_000, committed(1), 1, 1));
-        assertFalse(quorum.reached(1, committed(1), 2, 1));
-        assertFalse(quorum.reached(1, committed(1), 1, 2));
+        assertTrue(quorum.reached(1_000_000, committed(1), 1, 1, null));
+        assertFalse(quorum.reached(1, committed(1), 2, 1, null));
+        assertFalse(quorum.reached(1, committed(1), 1, 2, null));
     }
 
     @Test
     void racksAreThoseOfNow() {
         quorum.await();
         report(2, 1);
-        assertFalse(quorum.reached(1, ALL, 2, 2));
+        assertFalse(quorum.reached(1, ALL, 2, 2, null));
         racks = BrokerRacks.of(Map.of(1, "a", 2, "c", 3, "b"));
-        assertTrue(quorum.reached(1, ALL, 2, 2));
+        assertTrue(quorum.reached(1, ALL, 2, 2, null));
     }
 
     @Test
     void reportsOfAnEarlierEpochDoNotCountUntilRepeated() {
         quorum.await();
         report(2, 7);
-        assertTrue(quorum.reached(7, ALL, 2, 1));
+        assertTrue(quorum.reached(7, ALL, 2, 1, null));
         quorum.startEpoch(followers.values());
         PartitionState after = committed(1, 2, 3);
-        assertFalse(quorum.reached(1, after, 2, 1), "another broker may have led in between");
+        assertFalse(quorum.reached(1, after, 2, 1, null), "another broker may have led in between");
         assertTrue(fetch(2, 6, after, 2, 1));
-        assertTrue(quorum.reached(6, after, 2, 1));
-        assertFalse(quorum.reached(7, after, 2, 1));
+        assertTrue(quorum.reached(6, after, 2, 1, null));
+        assertFalse(quorum.reached(7, after, 2, 1, null));
     }
 
     @Test
     void theFirstWaiterStartsANewCount() {
         quorum.await().release();
-        assertFalse(quorum.reached(3, ALL, 2, 1));
+        assertFalse(quorum.reached(3, ALL, 2, 1, null));
         report(2, 3);
         assertFalse(quorum.isAwaited());
         quorum.await();
-        assertTrue(quorum.reached(3, ALL, 2, 1), "fetches are not read while no request waits");
+        assertTrue(quorum.reached(3, ALL, 2, 1, null), "fetches are not read while no request waits");
     }
 
     @Test
@@ -251,7 +251,7 @@ final class AckQuorumTest {
         for (int round = 0; round < 3; round++) {
             long before = threads.getThreadAllocatedBytes(self);
             for (int i = 0; i < calls; i++)
-                quorum.moved(followers.get(2), ALL, 2, 2);
+                quorum.moved(followers.get(2), ALL, 2, 2, null);
             used = threads.getThreadAllocatedBytes(self) - before;
         }
         assertTrue(used < calls, used + " bytes for " + calls + " reports");

@@ -65,6 +65,7 @@ import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 
+import io.rackspan.protocol.Electable;
 import io.rackspan.protocol.Ledger;
 
 import java.io.File;
@@ -239,7 +240,7 @@ final class LeaderFixture implements AutoCloseable {
         return image.topics().getPartition(topicId, 0).ledger;
     }
 
-    /** The controller accepts the proposal that is under way, with its note. The leader has the answer first, then the metadata. */
+    /** The controller accepts the proposal that is under way, with its note and its electable set. The leader has the answer first, then the metadata. */
     void controllerNotes() {
         controllerNotesLate().run();
     }
@@ -250,6 +251,7 @@ final class LeaderFixture implements AutoCloseable {
         PartitionChangeRecord change = new PartitionChangeRecord().setTopicId(topicId).setPartitionId(0).setIsr(List.copyOf(proposed.isr()));
         if (proposed.note() != null)
             ledger().with(proposed.note()).intoChange(change);
+        Electable.into(proposed.electable(), change);
         alterPartition.completeIsrUpdate(++partitionEpoch);
         return () -> publish(change);
     }

@@ -20,16 +20,20 @@ import org.apache.kafka.test.TestUtils;
 
 import com.yammer.metrics.core.Gauge;
 
+import io.rackspan.protocol.Electable;
+
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 
 /** The gauges of the active controller 9: brokers 1, 2 and 3 in racks a, b and c. */
 final class RackFailureMetricsTest {
@@ -44,6 +48,7 @@ final class RackFailureMetricsTest {
     void close() {
         metrics.close();
         assertEquals(Map.of(), gauges(), "none is left");
+        assertNull(lacking(), "none is left");
     }
 
     private void publish(ApiMessage... records) {
@@ -72,6 +77,21 @@ final class RackFailureMetricsTest {
             .collect(Collectors.toMap(e -> e.getKey().getMBeanName().replaceFirst(".*name=MaxRackFailuresWithoutLosing", ""), e -> ((Gauge<?>) e.getValue()).value()));
     }
 
+    /** The partitions of which no member of the electable set may lead; null without the gauge. */
+    private static Object lacking() {
+        return KafkaYammerMetrics.defaultRegistry().allMetrics().entrySet().stream()
+            .filter(e -> e.getKey().getMBeanName().equals("kafka.controller:type=KafkaController,name=PartitionsWithoutElectableReplicaCount"))
+            .map(e -> ((Gauge<?>) e.getValue()).value()).findFirst().orElse(null);
+    }
+
+    private static void expectLacking(Object value) throws Exception {
+        TestUtils.waitForCondition(() -> Objects.equals(lacking(), value), 30_000, () -> "partitions without an electable replica: " + value + ", not " + lacking());
+    }
+
+    private static PartitionChangeRecord change(Uuid topic, int leader, Electable set) {
+        return set.intoChange(new PartitionChangeRecord().setTopicId(topic).setPartitionId(0).setLeader(leader));
+    }
+
     private static void expect(Map<String, Object> values) throws Exception {
         TestUtils.waitForCondition(() -> gauges().equals(values), 30_000, () -> "the gauges " + values + ", they are " + gauges());
     }
@@ -95,6 +115,23 @@ final class RackFailureMetricsTest {
         assertEquals(Map.of(), gauges(), "another one is active");
         lead(9);
         expect(Map.of("Availability", -1, "Data", 0, "Availability,topic=t", -1, "Data,topic=t", 0));
+    }
+
+    @Test
+    void partitionsThatWaitForAMemberOfTheirElectableSetAreCounted() throws Exception {
+        lead(9);
+        Electable set = Electable.of(List.of(1, 2));
+        publish(new FeatureLevelRecord().setName("rackspan.version").setFeatureLevel((short) 2), broker(1, "a"), broker(2, "b"),
+            new TopicRecord().setName("t").setTopicId(T), partition(T, 1, 2, 3), new TopicRecord().setName("u").setTopicId(U), partition(U, 1, 2));
+        expectLacking(0L);
+        publish(change(T, 1, set), change(U, -1, Electable.NONE));
+        expectLacking(0L);
+        publish(change(T, -1, set), change(U, -1, set.withUnclean(1)));
+        expectLacking(2L);
+        publish(change(T, 2, set));
+        expectLacking(1L);
+        lead(8);
+        assertNull(lacking(), "another one is active");
     }
 
     @Test

@@ -156,10 +156,10 @@ final class LedgerTest {
         Ledger ledger = Ledger.EMPTY.with(begins(3));
         TopicPartitionInfo with = DescribeTopicPartitionsResponse.partitionToTopicPartitionInfo(ledger.into(partition()), Map.of());
         TopicPartitionInfo without = DescribeTopicPartitionsResponse.partitionToTopicPartitionInfo(partition(), Map.of());
-        assertEquals(ledger, LedgerPartitionInfo.ledgerOf(with));
+        assertEquals(ledger, DescribedPartition.ledgerOf(with));
         assertEquals(List.of(1, 2), with.replicas().stream().map(node -> node.id()).toList());
-        assertEquals(Ledger.EMPTY, LedgerPartitionInfo.ledgerOf(without));
-        assertFalse(without instanceof LedgerPartitionInfo);
+        assertEquals(Ledger.EMPTY, DescribedPartition.ledgerOf(without));
+        assertFalse(without instanceof DescribedPartition);
     }
 
     private static DescribeTopicPartitionsResponsePartition partition() {

@@ -61,8 +61,8 @@ final class Actions {
             case DEGRADE -> world.settings.minRacks() < 2 ? null : change(() -> world.degrade(1 + choice % (world.settings.minRacks() - 1)),
                 1 + choice % (world.settings.minRacks() - 1));
             case RESTORE -> world.degradedFrom() == null ? null : change(world::restore, world.degradedFrom());
-            case RAISE -> raise();
-            case LOWER -> lower();
+            case RAISE -> raise(choice);
+            case LOWER -> world.controller.level() == 2 && choice % 2 == 0 ? lowerBelowElectable() : lower();
             case REPLACE -> replace(broker);
             case REASSIGN -> isReassigning() ? null : reassign(choice, false);
             case REASSIGN_AGAIN -> reassign(choice, false);
@@ -153,7 +153,10 @@ final class Actions {
         if (leader == null)
             return null;
         boolean before = leader.partition().partitionState().isInflight();
-        leader.partition().maybeShrinkIsr();
+        ElectableKnockout.proposing(world, leader.partition(), leader.id, () -> {
+            leader.partition().maybeShrinkIsr();
+            return null;
+        });
         leader.writes.moveHighWatermark();
         return before || !leader.partition().partitionState().isInflight() ? null : leader.id + " proposes to remove who lags";
     }
@@ -277,12 +280,16 @@ final class Actions {
         return "the topic gets " + world.settings;
     }
 
-    private String raise() {
-        if (world.controller.level() > 0 || !isWithoutLoss())
+    private String raise(int choice) {
+        int from = world.controller.level();
+        if (from == 2 || from == 0 && !isWithoutLoss())
             return null;
-        String refusal = world.raise();
-        world.publishAll();
-        return refusal.isEmpty() ? "rackspan.version is raised to 1: " + world.settings : "rackspan.version is not raised. " + refusal;
+        int to = from == 1 ? 2 : 1 + choice % 2;
+        String refusal = world.raise(to);
+        // From level 1 on the minimums stay, and each broker learns of the level when it suits the network
+        if (from == 0)
+            world.publishAll();
+        return refusal.isEmpty() ? "rackspan.version is raised to " + to + ": " + world.settings : "rackspan.version is not raised. " + refusal;
     }
 
     private String lower() {
@@ -294,6 +301,11 @@ final class Actions {
         String refusal = world.lower();
         world.publishAll();
         return refusal.isEmpty() ? "rackspan.version is lowered to 0" : "rackspan.version is not lowered. " + refusal;
+    }
+
+    private String lowerBelowElectable() {
+        String refusal = world.lowerBelowElectable();
+        return refusal.isEmpty() ? "rackspan.version is lowered to 1" : "rackspan.version is not lowered. " + refusal;
     }
 
     /** The broker restarts from the other distribution. */

@@ -15,6 +15,8 @@ import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.server.common.ControllerRequestCompletionHandler;
 import org.apache.kafka.server.common.NodeToControllerChannelManager;
 
+import io.rackspan.protocol.Electable;
+
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Optional;
@@ -58,7 +60,7 @@ final class ControllerChannel implements NodeToControllerChannelManager {
         change.setNewIsrWithEpochs(new ArrayList<>(change.newIsrWithEpochs()));
         change.newIsrWithEpochs().sort(Comparator.comparingInt(AlterPartitionRequestData.BrokerState::brokerId));
         String text = "broker " + broker.id + " to controller: ISR " + change.newIsrWithEpochs().stream().map(AlterPartitionRequestData.BrokerState::brokerId).toList() +
-            ", leader epoch " + change.leaderEpoch() + ", partition epoch " + change.partitionEpoch();
+            (proposed(change) == null ? "" : ", electable set " + proposed(change)) + ", leader epoch " + change.leaderEpoch() + ", partition epoch " + change.partitionEpoch();
         Runnable again = () -> {
             if (broker.process() == process)
                 send(proposal);
@@ -76,6 +78,11 @@ final class ControllerChannel implements NodeToControllerChannelManager {
                     proposal.handler.onComplete(new ClientResponse(null, null, "", 0, 0, false, null, null, new AlterPartitionResponse(answer)));
             }, again);
         }, again);
+    }
+
+    /** The electable set that is proposed; null if it stays. */
+    private static Electable proposed(AlterPartitionRequestData.PartitionData change) {
+        return Electable.in(change, null);
     }
 
     /** A copy as it arrives: with the fields that a duplicate would not have. */

@@ -9,6 +9,8 @@ import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.metadata.Replicas;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 
+import io.rackspan.protocol.Electable;
+
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Predicate;
@@ -17,6 +19,8 @@ import java.util.stream.Stream;
 
 /** Rules of the controller, knocked out by changing what it writes. */
 final class ControllerKnockout {
+
+    private static final int NO_LEADER_CHANGE = -2;
 
     private ControllerKnockout() { }
 
@@ -44,9 +48,60 @@ final class ControllerKnockout {
         if (world.isBroken(Rule.ELECTED_ALONE))
             world.controller.rewrite = records -> change(records, change -> keptWhenElected(world, change));
         if (world.isBroken(Rule.REASSIGNED_SPAN))
-            world.controller.rewrite = records -> change(records, change -> Reassignments.completed(world.controller.partition(), change));
+            world.controller.rewrite = records -> change(records, change -> completed(world, change, end -> isWithin(end.electable, end)));
+        if (world.isBroken(Rule.REASSIGNED_MEMBERS))
+            world.controller.rewrite = records -> change(records, change -> withinReplicas(world, completed(world, change, end -> isSpanned(world, end))));
+        if (world.isBroken(Rule.UNCLEAN_MEMBERS))
+            world.controller.rewrite = records -> change(records, ControllerKnockout::unmarked);
+        if (world.isBroken(Rule.ELECTED_MEMBERS))
+            world.controller.rewrite = records -> isPlanned(records) ? records : change(records, change -> electedInSync(world, change));
+        if (world.isBroken(Rule.PLANNED_MEMBERS))
+            world.controller.rewrite = records -> isPlanned(records) ? change(records, change -> electedInSync(world, change)) : records;
+        world.controller.prefersAnyInSync = world.isBroken(Rule.PLANNED_MEMBERS);
+        world.controller.acceptsElectable = world.isBroken(Rule.SETS_REFUSED);
+        world.controller.lowersWithElectable = world.isBroken(Rule.SETS_LOWER_REFUSED);
         if (world.isBroken(Rule.STATIC_IGNORED))
             world.controller.believeClusterDefault(2);
+    }
+
+    /** The change with the end of a reassignment, if the partition is then as required. */
+    private static PartitionChangeRecord completed(World world, PartitionChangeRecord change, Predicate<PartitionRegistration> required) {
+        PartitionRegistration now = world.controller.partition();
+        PartitionChangeRecord completed = Reassignments.completed(now, change);
+        return required.test(now.merge(completed)) ? completed : change;
+    }
+
+    private static boolean isWithin(Electable set, PartitionRegistration end) {
+        return Replicas.toList(end.replicas).containsAll(set.members());
+    }
+
+    private static boolean isSpanned(World world, PartitionRegistration end) {
+        return racks(world, Replicas.toList(end.isr)) >= Math.min(world.settings.minRacks(), racks(world, Replicas.toList(end.replicas)));
+    }
+
+    /** The electable set is what stays of it. */
+    private static PartitionChangeRecord withinReplicas(World world, PartitionChangeRecord change) {
+        PartitionRegistration end = world.controller.partition().merge(change);
+        return isWithin(end.electable, end) ? change : end.electable.within(Replicas.toList(end.replicas)).intoChange(change.duplicate());
+    }
+
+    /** No member of the electable set is marked. */
+    private static PartitionChangeRecord unmarked(PartitionChangeRecord change) {
+        Electable set = Electable.in(change, Electable.NONE);
+        return set.unclean().isEmpty() ? change : Electable.of(set.members()).intoChange(change);
+    }
+
+    private static boolean isPlanned(List<ApiMessageAndVersion> records) {
+        return records.stream().anyMatch(record -> record.message() instanceof BrokerRegistrationChangeRecord change && change.inControlledShutdown() > 0);
+    }
+
+    /** Where a leader is elected, the first replica in sync is. */
+    private static PartitionChangeRecord electedInSync(World world, PartitionChangeRecord change) {
+        PartitionRegistration after = world.controller.partition().merge(change);
+        if (after.electable.isEmpty() || change.leader() == NO_LEADER_CHANGE)
+            return change;
+        return Replicas.toList(after.replicas).stream().filter(replica -> world.controller.mayLead(replica, after)).findFirst()
+            .map(replica -> change.duplicate().setLeader(replica)).orElse(change);
     }
 
     private static boolean isNewEpochOnly(PartitionChangeRecord change) {
@@ -57,7 +112,7 @@ final class ControllerKnockout {
     private static List<ApiMessageAndVersion> fenceOnly(List<ApiMessageAndVersion> records) {
         boolean fences = records.stream().anyMatch(record -> record.message() instanceof BrokerRegistrationChangeRecord change && change.fenced() > 0);
         return !fences ? records : records.stream().filter(record ->
-            !(record.message() instanceof PartitionChangeRecord change) || change.leader() != -2).toList();
+            !(record.message() instanceof PartitionChangeRecord change) || change.leader() != NO_LEADER_CHANGE).toList();
     }
 
     /** Replicas that leave while others are added stay eligible until the ISR is in as many racks as all of them. */

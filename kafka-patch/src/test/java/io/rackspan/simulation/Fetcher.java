@@ -108,11 +108,13 @@ final class Fetcher {
         long brokerEpoch = world.isBroken(Rule.FOLLOWER_BROKER_EPOCH) ? -1 : request.brokerEpoch;
         Optional<Integer> currentEpoch = world.isBroken(Rule.FETCH_LEADER_EPOCH) ? Optional.empty() : Optional.of(request.leaderEpoch);
         try {
-            LogReadInfo read = partition.fetchRecords(
+            LogReadInfo read = ElectableKnockout.proposing(world, partition, request.follower, () -> partition.fetchRecords(
                 new FetchParams(request.follower, brokerEpoch, 0, 0, ALL, FetchIsolation.LOG_END, Optional.empty()),
                 new FetchRequest.PartitionData(world.controller.topicId(), request.offset, 0, request.records, currentEpoch, request.lastEpoch),
-                world.time.milliseconds(), request.records, true, true);
+                world.time.milliseconds(), request.records, true, true));
             from.writes.moveHighWatermark();
+            if (world.isBroken(Rule.QUORUM_MEMBERS) || world.isBroken(Rule.QUORUM_PROPOSED) || world.isBroken(Rule.QUORUM_EMPTYING))
+                from.writes.check();
             return new Answer(read, -1);
         } catch (OffsetOutOfRangeException e) {
             return new Answer(null, partition.memory().logEndOffset());

@@ -8,6 +8,7 @@ import org.apache.kafka.metadata.PartitionRegistration;
 
 import io.rackspan.common.Degrade;
 import io.rackspan.metadata.BrokerRacks;
+import io.rackspan.protocol.Electable;
 import io.rackspan.protocol.Ledger;
 
 import java.util.ArrayList;
@@ -21,13 +22,14 @@ final class Guarantee {
 
     private record Promise(long offset, int record, Violation.Kind kind) { }
 
-    /** A record that was acknowledged in fewer racks than promised before a degrade. */
-    private record Degraded(long offset, int record, int acks) { }
+    /** A record that was acknowledged in fewer racks than promised before a degrade; an election may take it unless it is kept. */
+    private record Degraded(long offset, int record, boolean isKept) { }
 
     private final World world;
     private final List<Promise> promised = new ArrayList<>();
     private final List<Degraded> degraded = new ArrayList<>();
     private final List<BitSet> holders = new ArrayList<>();
+    private final BitSet isAcknowledged = new BitSet();
     private final BitSet isPromised = new BitSet();
     private final BitSet isRead = new BitSet();
     private final long[] mark;
@@ -106,12 +108,25 @@ final class Guarantee {
         if (held.size() < required(leader) || span(leader, held) < racks(leader))
             violated(Violation.Kind.ACKNOWLEDGED_UNDER_MINIMUM, "broker " + leader.id + " acknowledged record " + request.record() +
                 ", which only " + held + " ever had, with " + settings);
-        if (span(leader, held) < promisedRacks(leader))
-            degraded.add(new Degraded(request.offset(), request.record(), request.acks()));
-        if (request.acks() == Writes.ALL && !isPromised.get(request.record())) {
+        isAcknowledged.set(request.record());
+        boolean isKept = request.acks() == Writes.ALL || keepsQuorum(leader);
+        // What was replicated in all racks that the replicas are in before a degrade is in no range of it
+        if (span(leader, held) < Math.min(promisedRacks(leader), span(leader, leader.original())))
+            degraded.add(new Degraded(request.offset(), request.record(), isKept));
+        if (isKept && !isPromised.get(request.record())) {
             isPromised.set(request.record());
             promised.add(new Promise(request.offset(), request.record(), Violation.Kind.LOST));
         }
+    }
+
+    /** True if acks=min.insync.replicas promises no less than acks=all: from level 2 on, unless one replica is enough. */
+    private boolean keepsQuorum(Broker leader) {
+        return Settings.level(leader.cache().currentImage()) >= 2 && (required(leader) > 1 || racks(leader) > 1);
+    }
+
+    /** True if a client got the answer that this record is safe. */
+    boolean isAcknowledged(int record) {
+        return isAcknowledged.get(record);
     }
 
     /** The racks promised without the degrade that is in force; the smaller number while the metadata that changes it is being published. */
@@ -181,12 +196,27 @@ final class Guarantee {
             } else if (!broker.writes.waiting().isEmpty())
                 violated(Violation.Kind.NOT_ANSWERED, "broker " + broker.id + " leads no more and has " + broker.writes.waiting());
         checkLedger();
+        checkElectable(world.controller.partition().electable);
+    }
+
+    /** Members of the electable set have all that is promised, but for those that are marked. Below level 2 there is no set. */
+    private void checkElectable(Electable set) {
+        if (!set.isEmpty() && world.controller.level() < 2)
+            violated(Violation.Kind.NOT_ELECTABLE, "the electable set is " + set + " at level " + world.controller.level());
+        for (int id : set.members()) {
+            Broker member = world.broker(id);
+            if (set.mayLead(id) && member.isRegistered() && member.partition() != null)
+                for (Promise one : promised)
+                    if (!has(member.disk.entries, one.offset, one.record))
+                        violated(Violation.Kind.NOT_ELECTABLE, "broker " + id + " of the electable set " + set + " has no record " + one.record +
+                            " at offset " + one.offset);
+        }
     }
 
     private void checkComplete(Broker leader) {
         List<Disk.Entry> log = leader.disk.entries;
-        // An election may take what was acknowledged with acks=min.insync.replicas; the new leader knows of none of it
-        degraded.removeIf(one -> one.acks == Writes.QUORUM && !has(log, one.offset, one.record));
+        // Below level 2 an election may take what was acknowledged with acks=min.insync.replicas; the new leader knows of none of it
+        degraded.removeIf(one -> !one.isKept && !has(log, one.offset, one.record));
         for (Promise one : promised)
             if (!has(log, one.offset, one.record))
                 violated(one.kind, "leader " + leader.id + " has no record " + one.record + " at offset " + one.offset + ", its log: " +

@@ -70,6 +70,7 @@ final class Healing {
                 broker.partition().maybeShrinkIsr();
         heal(world);
         world.guarantee.checkSettledLedger();
+        Draining.check(world);
         for (Broker broker : world.brokers)
             if (!broker.writes.waiting().isEmpty())
                 throw new Violation(Violation.Kind.NOT_ANSWERED, "after all has healed: " + broker.writes.waiting());
@@ -85,11 +86,10 @@ final class Healing {
     /** Writes a record, and requires that it is acknowledged. */
     static void write(World world, String when) {
         Broker leader = world.broker(world.controller.partition().leader);
-        int before = world.guarantee.promised();
         int record = world.nextRecord();
         String answer = leader.writes.produce(record, Writes.ALL);
         heal(world);
-        if (world.guarantee.promised() == before)
+        if (!world.guarantee.isAcknowledged(record))
             throw new Violation(Violation.Kind.NOT_WRITABLE, "record " + record + " was not acknowledged " + when + ": " + answer + "; " + world.state());
     }
 }

@@ -51,12 +51,16 @@ final class Knockout {
     private Knockout() { }
 
     private static Field field(String name) {
+        return field(Partition.class, name);
+    }
+
+    static Field field(Class<?> of, String name) {
         try {
-            Field field = Partition.class.getDeclaredField(name);
+            Field field = of.getDeclaredField(name);
             field.setAccessible(true);
             return field;
         } catch (NoSuchFieldException e) {
-            throw new IllegalStateException("Partition has no field " + name + " any more", e);
+            throw new IllegalStateException(of.getSimpleName() + " has no field " + name + " any more", e);
         }
     }
 

@@ -29,8 +29,21 @@ record KnownHistory(Rule rule, Violation.Kind kind, Setup setup, String steps) {
 
     private static final String ACKNOWLEDGED_BY_1_THEN_3_LEADS = "HEARTBEAT 1 0, METADATA 1 0, PRODUCE 1 0, FENCE 1 0, HEARTBEAT 3 0, METADATA 3 0";
 
+    /** Brokers 1 and 2 are the electable set, and have not acknowledged the record yet. */
+    private static final String SET_1_2 = "FETCH 2 1, FETCH 3 1, PRODUCE_QUORUM 1 0, DELIVER 1 0, DELIVER 1 0, METADATA 1 0, ";
+
+    /** They acknowledge what broker 3 lacks. */
+    private static final String TWO_ACKNOWLEDGED_BY_1_2 = SET_1_2 + "PRODUCE_QUORUM 1 0, FETCH 2 1, FETCH 2 1, ";
+
+    private static final String ALL_FETCH = "FETCH 2 1, FETCH 2 1, FETCH 3 1, FETCH 3 1, ";
+
     private static Setup setup(String racks, List<Integer> replicas, int minReplicas, int minRacks) {
         return new Setup(List.of(racks.split("")), replicas, minReplicas, minRacks, 1, 1, Set.of());
+    }
+
+    /** A cluster at level 2 of three racks, in which two replicas have to have a record. */
+    private static Setup electable(List<Integer> replicas) {
+        return new Setup(List.of("a", "b", "c"), replicas, 2, 2, 2, 1, Set.of());
     }
 
     private static List<KnownHistory> all() {
@@ -84,7 +97,29 @@ record KnownHistory(Rule rule, Violation.Kind kind, Setup setup, String steps) {
             new KnownHistory(Rule.RACKS_IN_CHANGE, Violation.Kind.READ_THEN_LOST, setup("aab", three, 1, 2), "FENCE 3 0, METADATA 1 0, METADATA 2 0, HEARTBEAT 3 0, " +
                 "PRODUCE_ONE 1 0, FETCH 2 1, FETCH 2 1, RELABEL 2 1, HALF_METADATA 1 0, PRODUCE_ONE 1 0, CONSUME 1 0, FENCE 1 0, METADATA 3 0"),
             new KnownHistory(Rule.RACK_REQUIRED, Violation.Kind.LOST, setup("aba", three, 1, 2), UNLABELLED_3 + LOST_TOGETHER),
-            new KnownHistory(Rule.RACKS_CHECKED, Violation.Kind.LOST, setup("aba", three, 1, 1), UNLABELLED_3 + "MIN_RACKS 1 1, " + LOST_TOGETHER));
+            new KnownHistory(Rule.RACKS_CHECKED, Violation.Kind.LOST, setup("aba", three, 1, 1), UNLABELLED_3 + "MIN_RACKS 1 1, " + LOST_TOGETHER),
+            // Broker 2 is slow, and brokers 1 and 3 are proposed, when brokers 1 and 2 get another record
+            new KnownHistory(Rule.QUORUM_PROPOSED, Violation.Kind.NOT_ELECTABLE, electable(three), SET_1_2 + ALL_FETCH + "PRODUCE_QUORUM 1 0, TIME 1 0, " +
+                "FETCH 3 1, TIME 1 0, FETCH 3 1, PRODUCE_QUORUM 1 0, FETCH 2 1, FETCH 2 1, DELIVER 1 0"),
+            // The set is being emptied when its members get another record
+            new KnownHistory(Rule.QUORUM_EMPTYING, Violation.Kind.LOST, electable(List.of(1, 3, 2)), SET_1_2 + ALL_FETCH + "TIME 1 7999, TIME 1 7999, FETCH 3 1, " +
+                "FETCH 2 1, PRODUCE_QUORUM 1 0, FETCH 2 1, FETCH 2 1, DELIVER 1 0, FENCE 1 0, METADATA 3 0"),
+            new KnownHistory(Rule.EMPTIED_DRAINED, Violation.Kind.LOST, electable(List.of(1, 3, 2)), TWO_ACKNOWLEDGED_BY_1_2 + "TIME 1 7999, TIME 1 7999, " +
+                "FETCH 2 1, DELIVER 1 0, FENCE 1 0, METADATA 3 0"),
+            // Broker 2 has left the ISR, and is electable until the controller has another set
+            new KnownHistory(Rule.HIGH_WATERMARK_MEMBERS, Violation.Kind.NOT_ELECTABLE, electable(three), SET_1_2 + ALL_FETCH + "FENCE 2 0, METADATA 1 0, " +
+                "PRODUCE 1 0, FETCH 3 1, FETCH 3 1"),
+            // Broker 3 takes the place of broker 2 with one of two records that were acknowledged, by this leader, then by one before
+            new KnownHistory(Rule.MEMBER_ACKNOWLEDGED, Violation.Kind.NOT_ELECTABLE, electable(three), TWO_ACKNOWLEDGED_BY_1_2 + "FENCE 2 0, METADATA 1 0, " +
+                "TIME 1 0, FETCH 3 0, DELIVER 1 0"),
+            new KnownHistory(Rule.MEMBER_EPOCH_START, Violation.Kind.NOT_ELECTABLE, electable(three), TWO_ACKNOWLEDGED_BY_1_2 + "FENCE 1 0, METADATA 2 0, " +
+                "METADATA 3 0, PRODUCE_QUORUM 2 0, TIME 1 0, FETCH 3 0, DELIVER 1 0"),
+            // The first set is proposed at level 2, and arrives at level 1
+            new KnownHistory(Rule.SETS_REFUSED, Violation.Kind.NOT_ELECTABLE, electable(three), "FETCH 2 1, FETCH 3 1, PRODUCE_QUORUM 1 0, LOWER 1 0, DELIVER 1 0"),
+            new KnownHistory(Rule.PLANNED_MEMBERS, Violation.Kind.LOST, electable(List.of(1, 3, 2)), TWO_ACKNOWLEDGED_BY_1_2 + "SHUTDOWN 1 0, METADATA 2 0, " +
+                "METADATA 3 0"),
+            // Broker 2 is removed, and broker 1 loses its power, who have acknowledged
+            new KnownHistory(Rule.REASSIGNED_MEMBERS, Violation.Kind.NOT_WRITABLE, electable(three), TWO_ACKNOWLEDGED_BY_1_2 + "REASSIGN 1 8, POWER_CUT 1 0"));
     }
 
     static final List<KnownHistory> ALL = all();

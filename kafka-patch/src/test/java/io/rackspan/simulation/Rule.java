@@ -50,6 +50,21 @@ enum Rule {
     REFUSED_COPIES("AlterPartition that was refused for an ineligible replica is not accepted later"),
     ALTER_BROKER_EPOCH("AlterPartition with brokers of an earlier registration is refused"),
 
+    // of electable sets
+    QUORUM_MEMBERS("acks=min.insync.replicas waits for every member of the electable set"),
+    QUORUM_PROPOSED("acks=min.insync.replicas waits for the members of a proposed set, too"),
+    QUORUM_EMPTYING("nothing is acknowledged by a set that is proposed to be emptied"),
+    HIGH_WATERMARK_MEMBERS("the high watermark stays while a member of the electable set is not in sync"),
+    MEMBER_ACKNOWLEDGED("who joins the electable set has all that this leader has acknowledged"),
+    MEMBER_EPOCH_START("who joins the electable set has all from before this leader"),
+    EMPTIED_DRAINED("an electable set is emptied when the high watermark has passed what it acknowledged"),
+    ELECTED_MEMBERS("who follows a failed leader is of the electable set"),
+    PLANNED_MEMBERS("who is elected as planned is of the electable set"),
+    UNCLEAN_MEMBERS("a member that came back from an unclean shutdown may not lead"),
+    REASSIGNED_MEMBERS("a reassignment ends when the electable set is within what stays"),
+    SETS_REFUSED("no electable set is accepted below level 2"),
+    SETS_LOWER_REFUSED("the level cannot be lowered below 2 while there are electable sets"),
+
     // of the level
     STOCK_REFUSED("a broker that does not know the level cannot register"),
     RAISE_REFUSED("the level cannot be raised while brokers are registered that do not know it"),
@@ -61,7 +76,8 @@ enum Rule {
 
     /** Those that 300 histories may miss: see the table of docs/results/simulation.md. */
     static final Set<Rule> RARE = EnumSet.of(RACKS_IN_CHANGE, MISSED_ELECTIONS, KNOWN_METADATA, FOLLOWER_BROKER_EPOCH, FETCH_LEADER_EPOCH,
-        CANCELLED_SPAN, ALTER_LEADER_EPOCH, ALTER_PARTITION_EPOCH, REFUSED_COPIES, ALTER_BROKER_EPOCH, RACKS_CHECKED);
+        CANCELLED_SPAN, ALTER_LEADER_EPOCH, ALTER_PARTITION_EPOCH, REFUSED_COPIES, ALTER_BROKER_EPOCH, RACKS_CHECKED,
+        QUORUM_PROPOSED, QUORUM_EMPTYING, MEMBER_ACKNOWLEDGED, MEMBER_EPOCH_START, REASSIGNED_MEMBERS, EMPTIED_DRAINED, SETS_REFUSED, REASSIGNED_SPAN);
 
     final String text;
 

@@ -17,7 +17,9 @@ final class RulesTest {
     @ParameterizedTest
     @EnumSource(names = {"APPEND_GATE", "AFTER_APPEND_GATE", "HIGH_WATERMARK_SPAN", "HIGH_WATERMARK_NUMBER", "NEWEST_RACKS", "CHANGES_WAKE", "TRUNCATION",
         "QUORUM_SPAN", "QUORUM_NUMBER", "ELIGIBLE_SPAN", "ELIGIBLE_NUMBER", "ELIGIBLE_CLEAN", "ELIGIBLE_KEPT", "ELECTED_ALONE", "LOWER_REFUSED", "FENCED_LEAVE",
-        "STOCK_REFUSED", "STATIC_IGNORED", "LEDGER_FIRST", "QUORUM_TERM", "REASSIGNED_SPAN", "ELIGIBLE_SETTINGS"})
+        "STOCK_REFUSED", "STATIC_IGNORED", "LEDGER_FIRST", "QUORUM_TERM", "ELIGIBLE_SETTINGS",
+        "QUORUM_MEMBERS", "ELECTED_MEMBERS", "UNCLEAN_MEMBERS", "SETS_LOWER_REFUSED",
+        "HIGH_WATERMARK_MEMBERS", "PLANNED_MEMBERS"})
     void aRuleThatIsKnockedOutIsMissed(Rule rule) {
         Simulate.Finding finding = Simulate.find(rule, 0, HISTORIES - 1, Peril.SURVIVED);
         assertNotNull(finding, "nothing is violated in " + HISTORIES + " histories without the rule that " + rule.text);

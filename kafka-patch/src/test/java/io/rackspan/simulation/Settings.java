@@ -23,10 +23,15 @@ record Settings(int minReplicas, int minRacks) {
     static Settings of(MetadataImage image) {
         Map<String, String> values = image.configs().configMapForResource(TOPIC);
         int replicas = Integer.parseInt(values.getOrDefault(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, "1"));
-        if (image.features().finalizedVersions().getOrDefault(RackspanVersion.FEATURE_NAME, (short) 0) == 0)
+        if (level(image) == 0)
             return new Settings(replicas, 1);
         String own = values.get(TopicConfig.MIN_IN_SYNC_RACKS_CONFIG);
         return new Settings(replicas, own == null ? clusterDefault(image) : Integer.parseInt(own));
+    }
+
+    /** The level of rackspan.version. */
+    static int level(MetadataImage image) {
+        return image.features().finalizedVersions().getOrDefault(RackspanVersion.FEATURE_NAME, (short) 0);
     }
 
     /** The cluster default of min.insync.racks. */

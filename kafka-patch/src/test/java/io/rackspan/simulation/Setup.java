@@ -35,7 +35,7 @@ record Setup(List<String> racks, List<Integer> replicas, int minReplicas, int mi
         int minRacks = Math.min(span, List.of(1, 1, 2, 2, 2, 3).get(random.nextInt(6)));
         int minReplicas = List.of(1, 2, 2, 3).get(random.nextInt(4));
         Set<Integer> stock = new HashSet<>();
-        int level = 1;
+        int level = 1 + random.nextInt(2);
         int staticRacks = 1;
         if (perils.contains(Peril.LEVEL) && random.nextInt(3) == 0) {
             level = 0;

@@ -8,7 +8,7 @@ import java.util.Set;
 
 /**
  * Plays many histories; `gradle simulate`. Arguments: the first seed, the last seed, perils as names with commas (those that are survived
- * if it is empty), and rules to knock out in the same way: `each` for all of them one after another.
+ * if it is empty), and rules to knock out in the same way: `each` for all of them one after another, `each:A,B` for some.
  */
 public final class Simulate {
 
@@ -23,8 +23,9 @@ public final class Simulate {
         long to = Long.parseLong(args[1]);
         Set<Peril> perils = args.length > 2 && !args[2].isEmpty() ? named(Peril.class, args[2]) : Peril.SURVIVED;
         boolean found = true;
-        if (args.length > 3 && args[3].equals("each")) {
-            for (Rule rule : Rule.values())
+        if (args.length > 3 && args[3].startsWith("each")) {
+            Set<Rule> rules = args[3].equals("each") ? EnumSet.allOf(Rule.class) : named(Rule.class, args[3].substring("each:".length()));
+            for (Rule rule : rules)
                 found &= isFound(rule, from, to, perils) || Rule.RARE.contains(rule);
         } else
             found = play(from, to, perils, args.length > 3 && !args[3].isEmpty() ? named(Rule.class, args[3]) : Set.of());

@@ -58,8 +58,11 @@ final class Spreading {
     private void checkReadable(Broker leader, List<Integer> inSync) {
         int record = world.nextRecord();
         String answer = leader.writes.produce(record, 1);
-        for (int round = 0; round < 2; round++)
+        for (int round = 0; round < 2; round++) {
+            // A member of the electable set that has left holds the high watermark until the leader has proposed another set
+            world.network.deliverPrompt();
             inSync.forEach(id -> world.broker(id).fetcher.fetch(1));
+        }
         world.guarantee.check();
         MemoryLog log = leader.partition().memory();
         if (log.highWatermark() < log.logEndOffset())

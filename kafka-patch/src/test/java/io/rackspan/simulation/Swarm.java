@@ -29,6 +29,8 @@ final class Swarm {
     private final Set<Integer> slowReaders = new HashSet<>();
     private final int favourite;
     private final int plainSteps;
+    /** At level 2, what is written with acks=all is written with acks=min.insync.replicas. */
+    private final boolean writesByQuorum;
 
     Swarm(Random random, Setup setup, Set<Peril> perils) {
         this.random = random;
@@ -47,6 +49,7 @@ final class Swarm {
             if (random.nextInt(4) == 0)
                 slowReaders.add(id);
         }
+        writesByQuorum = setup.level() == 2 && random.nextInt(3) > 0;
         favourite = 1 + random.nextInt(brokers);
         plainSteps = new int[] {4, 8, 25, 1000}[random.nextInt(4)];
     }
@@ -67,14 +70,18 @@ final class Swarm {
     }
 
     List<Step> possible(List<Step> steps) {
-        return steps.stream().filter(step -> step.kind().peril == null || perils.contains(step.kind().peril)).toList();
+        return steps.stream().filter(step -> step.kind().peril == null || perils.contains(step.kind().peril)).map(this::written).toList();
     }
 
     /** The next step, or those of a scene or a known history. */
     List<Step> next() {
         if (random.nextInt(plainSteps) > 0)
-            return List.of(step(kinds.get(random.nextInt(kinds.size()))));
+            return List.of(written(step(kinds.get(random.nextInt(kinds.size())))));
         return possible(random.nextInt(8) == 0 ? KnownHistory.variant(random, setup) : Scene.random(random, setup, random.nextInt(3) > 0 ? favourite : broker()));
+    }
+
+    private Step written(Step step) {
+        return writesByQuorum && step.kind() == Kind.PRODUCE ? new Step(Kind.PRODUCE_QUORUM, step.broker(), step.choice()) : step;
     }
 
     private int broker() {

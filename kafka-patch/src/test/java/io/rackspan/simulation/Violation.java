@@ -7,7 +7,7 @@ final class Violation extends RuntimeException {
     private static final long serialVersionUID = 1;
 
     /** The kinds of violations, so that a shortened history fails for the same reason. */
-    enum Kind { LOST, READ_THEN_LOST, ACKNOWLEDGED_UNDER_MINIMUM, APPENDED_UNDER_MINIMUM, HIGH_WATERMARK_FELL, NOT_ANSWERED, NOT_WRITABLE, NOT_READABLE, NOT_IN_FORCE, NOT_IN_LEDGER, LEDGER_UNSETTLED, FAILED }
+    enum Kind { LOST, READ_THEN_LOST, ACKNOWLEDGED_UNDER_MINIMUM, APPENDED_UNDER_MINIMUM, HIGH_WATERMARK_FELL, NOT_ANSWERED, NOT_WRITABLE, NOT_READABLE, NOT_IN_FORCE, NOT_IN_LEDGER, LEDGER_UNSETTLED, NOT_ELECTABLE, FAILED }
 
     final Kind kind;
 

@@ -9,6 +9,7 @@ import org.apache.kafka.metadata.Replicas;
 
 import io.rackspan.common.Degrade;
 import io.rackspan.metadata.EligibleSpan;
+import io.rackspan.protocol.Electable;
 
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -131,15 +132,16 @@ final class World {
         return true;
     }
 
-    /** Raises the level of rackspan.version to 1. Returns the refusal, which is empty if there is none. */
-    String raise() {
-        String refusal = controller.setLevel(1);
+    /** Raises the level of rackspan.version. Returns the refusal, which is empty if there is none. */
+    String raise(int level) {
+        boolean imports = controller.level() == 0;
+        String refusal = controller.setLevel(level);
         if (!refusal.isEmpty() && isBroken(Rule.RAISE_REFUSED)) {
-            controller.forceLevel(1, setup.staticRacks());
+            controller.forceLevel(level, setup.staticRacks());
             refusal = "";
         }
         // The value that the controllers have in their server.properties counts once
-        if (refusal.isEmpty())
+        if (refusal.isEmpty() && imports)
             defaultRacks = Math.max(defaultRacks, setup.staticRacks());
         noteSettings(settings.minReplicas());
         return refusal;
@@ -159,6 +161,11 @@ final class World {
         }
         noteSettings(settings.minReplicas());
         return refusal;
+    }
+
+    /** Lowers the level from 2 to 1, where all settings stay. Returns the refusal, which is empty if there is none. */
+    String lowerBelowElectable() {
+        return controller.setLevel(1);
     }
 
     private void noteSettings(int minReplicas) {
@@ -209,6 +216,8 @@ final class World {
         if (now.leader < 0 || now.isr.length < now.replicas.length || now.elr.length > 0 || now.addingReplicas.length + now.removingReplicas.length > 0 ||
                 !network.isEmpty())
             return false;
+        if (!isSufficient(now.electable))
+            return false;
         Broker leader = broker(now.leader);
         for (Broker broker : brokers)
             if (!broker.isRegistered() || !broker.hasAllMetadata() || controller.registration(broker.id).fenced())
@@ -221,6 +230,12 @@ final class World {
         return leader.partition().memory().highWatermark() == leader.disk.entries.size();
     }
 
+    /** True if there is no electable set, or all of it may lead, and it is as large and in as many racks as the minimums require now. */
+    private boolean isSufficient(Electable set) {
+        return set.isEmpty() || set.unclean().isEmpty() && set.members().size() >= Math.min(settings.minReplicas(), replicas().size()) &&
+            places(set.members()) >= Math.min(settings.minRacks(), places(replicas()));
+    }
+
     void noteComplete() {
         Map<Integer, String> places = new HashMap<>();
         brokers.forEach(broker -> places.put(broker.id, broker.place));
@@ -231,7 +246,7 @@ final class World {
     String state() {
         PartitionRegistration now = controller.partition();
         StringBuilder text = new StringBuilder("leader " + now.leader + " in epoch " + now.leaderEpoch + ", ISR " + Replicas.toList(now.isr) + ", eligible " +
-            Replicas.toList(now.elr));
+            Replicas.toList(now.elr) + (now.electable.isEmpty() ? "" : ", electable set " + now.electable));
         if (now.addingReplicas.length + now.removingReplicas.length > 0)
             text.append(", replicas ").append(Replicas.toList(now.replicas)).append(" with added ").append(Replicas.toList(now.addingReplicas))
                 .append(" and removed ").append(Replicas.toList(now.removingReplicas));

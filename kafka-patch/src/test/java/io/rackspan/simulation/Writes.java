@@ -135,6 +135,8 @@ final class Writes {
             if (partition.isLeader() && (world.isBroken(Rule.QUORUM_SPAN) || world.isBroken(Rule.QUORUM_NUMBER) || world.isBroken(Rule.QUORUM_TERM)))
                 return new Tuple2<>(partition.memory().highWatermark() >= required || isHeldByQuorum(partition, required),
                     world.isBroken(Rule.QUORUM_TERM) && real._2() == Errors.NOT_LEADER_OR_FOLLOWER ? Errors.NONE : real._2());
+            if (real._2() == Errors.NONE && !(Boolean) real._1() && ElectableKnockout.isHeld(world, partition, broker.id, holders(partition, required), this::suffices))
+                return new Tuple2<>(true, Errors.NONE);
             return real;
         }
         if (world.isBroken(Rule.AFTER_APPEND_GATE) && partition.isLeader())
@@ -143,11 +145,21 @@ final class Writes {
     }
 
     private boolean isHeldByQuorum(SimulatedPartition partition, long required) {
-        Set<Integer> holders = new HashSet<>(partition.partitionState().isr());
-        holders.removeIf(id -> id != broker.id && end(partition, id) < required);
+        Set<Integer> holders = holders(partition, required);
         Settings settings = broker.settings();
         return (world.isBroken(Rule.QUORUM_NUMBER) || holders.size() >= Math.min(settings.minReplicas(), partition.assignmentState().replicationFactor())) &&
             (world.isBroken(Rule.QUORUM_SPAN) || span(holders) >= settings.minRacks());
+    }
+
+    private Set<Integer> holders(SimulatedPartition partition, long required) {
+        Set<Integer> holders = new HashSet<>(partition.partitionState().isr());
+        holders.removeIf(id -> id != broker.id && end(partition, id) < required);
+        return holders;
+    }
+
+    private boolean suffices(Set<Integer> set) {
+        Settings settings = broker.settings();
+        return set.size() >= Math.min(settings.minReplicas(), broker.partition().assignmentState().replicationFactor()) && span(set) >= settings.minRacks();
     }
 
     private static long end(SimulatedPartition partition, int follower) {
@@ -166,7 +178,8 @@ final class Writes {
         boolean anyNumber = world.isBroken(Rule.HIGH_WATERMARK_NUMBER);
         boolean proposed = world.isBroken(Rule.MAXIMAL_ISR);
         boolean unnoted = world.isBroken(Rule.LEDGER_FIRST);
-        if (!anySpan && !anyNumber && !proposed && !unnoted || !broker.leads())
+        boolean anyMember = world.isBroken(Rule.HIGH_WATERMARK_MEMBERS);
+        if (!anySpan && !anyNumber && !proposed && !unnoted && !anyMember || !broker.leads())
             return;
         SimulatedPartition partition = broker.partition();
         PartitionState state = partition.partitionState();
@@ -181,9 +194,11 @@ final class Writes {
             return;
         if (!unnoted && partition.rackGates().ledger().holds())
             return;
+        if (!anyMember && partition.quorumGates().electable().holdsHighWatermark(state))
+            return;
         MemoryLog log = partition.memory();
         long mark = log.logEndOffset();
-        for (int id : isr)
+        for (int id : proposed ? isr : state.maximalIsr())
             if (id != broker.id)
                 mark = Math.min(mark, end(partition, id));
         if (mark > log.highWatermark() && log.maybeIncrementHighWatermark(new LogOffsetMetadata(mark, 0, (int) mark)).isPresent())

@@ -2,7 +2,6 @@
 package io.rackspan.protocol;
 
 import org.apache.kafka.common.protocol.Message;
-import org.apache.kafka.common.protocol.types.RawTaggedField;
 
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -181,7 +180,7 @@ public final class Ledger {
 
     /** Gives a message the field, also if this is empty: it replaces one that is not. */
     public <M extends Message> M intoChange(M message) {
-        message.unknownTaggedFields().add(new RawTaggedField(TAG, encode()));
+        Tags.put(message, TAG, encode());
         return message;
     }
 

@@ -2,7 +2,6 @@
 package io.rackspan.protocol;
 
 import org.apache.kafka.common.protocol.Message;
-import org.apache.kafka.common.protocol.types.RawTaggedField;
 
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -92,7 +91,7 @@ public final class LedgerNote {
     /** Gives a message the field for it; null has none. */
     public static void into(LedgerNote note, Message message) {
         if (note != null)
-            message.unknownTaggedFields().add(new RawTaggedField(Ledger.TAG, note.encode()));
+            Tags.put(message, Ledger.TAG, note.encode());
     }
 
     /** The note that a message has; null if it has none. */

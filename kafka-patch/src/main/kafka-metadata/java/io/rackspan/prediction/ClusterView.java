@@ -6,6 +6,7 @@ import org.apache.kafka.common.config.TopicConfig;
 import io.rackspan.metadata.InternalTopics;
 import io.rackspan.metadata.LevelSettings;
 import io.rackspan.metadata.RackRules;
+import io.rackspan.protocol.Electable;
 import io.rackspan.protocol.Ledger;
 import io.rackspan.protocol.Racks;
 
@@ -51,18 +52,28 @@ public record ClusterView(short level, boolean elr, SortedMap<Integer, Broker> b
     }
 
     /** A partition; `leader` is -1 if there is none, `adding` are those of `replicas` that a reassignment adds. */
-    public record Partition(int index, int leader, List<Integer> replicas, List<Integer> isr, List<Integer> elr, List<Integer> adding, Ledger ledger) {
+    public record Partition(int index, int leader, List<Integer> replicas, List<Integer> isr, List<Integer> elr, List<Integer> adding, Ledger ledger,
+                            Electable electable) {
 
         public Partition(int index, int leader, List<Integer> replicas, List<Integer> isr, List<Integer> elr, List<Integer> adding) {
-            this(index, leader, replicas, isr, elr, adding, Ledger.EMPTY);
+            this(index, leader, replicas, isr, elr, adding, Ledger.EMPTY, Electable.NONE);
         }
 
         public Partition withIsr(List<Integer> other) {
-            return new Partition(index, leader, replicas, other, elr, adding, ledger);
+            return new Partition(index, leader, replicas, other, elr, adding, ledger, electable);
         }
 
         public Partition withElr(List<Integer> other) {
-            return new Partition(index, leader, replicas, isr, other, adding, ledger);
+            return new Partition(index, leader, replicas, isr, other, adding, ledger, electable);
+        }
+
+        public Partition withElectable(Electable other) {
+            return new Partition(index, leader, replicas, isr, elr, adding, ledger, other);
+        }
+
+        /** True if the partition has an electable set of which no member may lead now. */
+        public boolean lacksElectable() {
+            return !electable.isEmpty() && leader < 0;
         }
     }
 

@@ -68,6 +68,7 @@ final class ImageView {
     }
 
     private static Partition partition(int index, PartitionRegistration now) {
-        return new Partition(index, now.leader, Replicas.toList(now.replicas), Replicas.toList(now.isr), Replicas.toList(now.elr), Replicas.toList(now.addingReplicas));
+        return new Partition(index, now.leader, Replicas.toList(now.replicas), Replicas.toList(now.isr), Replicas.toList(now.elr), Replicas.toList(now.addingReplicas))
+            .withElectable(now.electable);
     }
 }

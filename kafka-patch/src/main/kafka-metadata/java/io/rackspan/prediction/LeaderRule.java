@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rackspan.prediction;
 
+import io.rackspan.metadata.ElectableLeaders;
 import io.rackspan.metadata.EligibleSpan;
 import io.rackspan.metadata.InternalTopics;
 import io.rackspan.protocol.Racks;
@@ -75,6 +76,11 @@ public final class LeaderRule {
     /** True if these replicas may acknowledge acks=min.insync.replicas by themselves. */
     public boolean isQuorum(Collection<Integer> holders) {
         return holders.size() >= minReplicas() && (settings.minRacks() <= 1 || view.span(holders) >= settings.minRacks());
+    }
+
+    /** True if acks=min.insync.replicas is acknowledged by an electable set: it loses nothing then. */
+    public boolean hasSets() {
+        return ElectableLeaders.areInForce(view.level()) && (minReplicas() > 1 || settings.minRacks() > 1);
     }
 
     public Settings settings() {

@@ -13,10 +13,12 @@ import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * Predicts what becomes of a partition when brokers are lost at once: the controller takes them from the ISR and elects a leader from
- * what is left of it, or else from the eligible replicas. Replicas that are not in sync now are not expected to become so.
+ * what is left of it, or else from the eligible replicas; of a partition with an electable set from what is left of that, and from nothing else. Its
+ * leader then replaces members that are lost, as soon as enough others are in sync. Replicas that are not in sync now are not expected to become so.
  */
 public final class Predictor {
 
@@ -34,6 +36,9 @@ public final class Predictor {
     /** The eligible replicas that are left, in the same order. */
     private final List<Integer> eligible;
 
+    /** The replicas that are left of which one leads, in the same order. */
+    private final List<Integer> candidates;
+
     private Predictor(ClusterView view, Topic topic, Partition partition, Loss loss) {
         this.view = view;
         this.topic = topic;
@@ -42,6 +47,7 @@ public final class Predictor {
         this.rule = new LeaderRule(view, topic, partition);
         this.isr = left(partition.isr());
         this.eligible = left(eligibleNow());
+        this.candidates = hasSet() ? left(complete()) : isr.isEmpty() ? eligible : isr;
     }
 
     /** @param quorum the controllers' quorum after the loss */
@@ -72,6 +78,15 @@ public final class Predictor {
         return !rule.movesHighWatermark(partition.isr());
     }
 
+    private boolean hasSet() {
+        return !partition.electable().isEmpty();
+    }
+
+    /** The members of the electable set that have every acknowledged record. */
+    private List<Integer> complete() {
+        return partition.electable().members().stream().filter(partition.electable()::mayLead).toList();
+    }
+
     private boolean isLeft(int broker) {
         return view.isAlive(broker) && !loss.has(broker);
     }
@@ -85,37 +100,55 @@ public final class Predictor {
     }
 
     private Prediction withQuorum() {
-        int leader = isr.contains(partition.leader()) ? partition.leader() : first(isr.isEmpty() ? eligible : isr);
-        boolean clean = leader != NONE && (!isr.isEmpty() || isEligibleComplete());
-        if (leader == NONE && rule.settings().uncleanElection())
+        int leader = candidates.contains(partition.leader()) ? partition.leader() : first(candidates);
+        boolean clean = leader != NONE && (hasSet() || !isr.isEmpty() || isEligibleComplete());
+        boolean unclean = leader == NONE && rule.settings().uncleanElection();
+        if (unclean)
             leader = first(left(partition.replicas()));
         if (leader != NONE && partition.leader() == NONE)
             return undecided();
-        List<Integer> after = leader == NONE || isr.contains(leader) ? isr : List.of(leader);
+        List<Integer> after = isrBehind(leader, unclean);
         Refusal refusal = leader == NONE ? null : rule.refusal(after);
         Verdict writable = Verdict.of(leader != NONE && refusal == null);
         String reason = leader == NONE ? leaderless() : refusal != null ? words(refusal, after) : clean ? "" : "the new leader may lack acknowledged records";
         return prediction(leader, after, writable, writable, Verdict.of(leader != NONE && rule.movesHighWatermark(after)), Verdict.of(clean), refusal, reason);
     }
 
-    /** The leader stays if it is there, and waits for all that were in sync. */
+    /** An unclean election, and one from the eligible replicas, leaves the leader alone in sync. One from the electable set adds it. */
+    private List<Integer> isrBehind(int leader, boolean unclean) {
+        if (leader == NONE || isr.contains(leader) && !unclean)
+            return isr;
+        if (unclean || !hasSet())
+            return List.of(leader);
+        return left(Stream.concat(isr.stream(), Stream.of(leader)).toList());
+    }
+
+    /**
+     * The leader stays if it is there, and waits for all that were in sync. With acks=min.insync.replicas it waits for the members of the electable
+     * set, none of which it can replace; without one it waits for all, as it cannot have one.
+     */
     private Prediction withoutQuorum() {
         boolean leads = partition.leader() != NONE && isLeft(partition.leader());
-        boolean complete = isr.size() == partition.isr().size();
+        boolean complete = isr.size() == partition.isr().size() && partition.isr().containsAll(partition.electable().members());
         Refusal refusal = leads ? rule.refusal(partition.isr()) : null;
         boolean takes = leads && refusal == null;
         String reason = !leads && partition.leader() == NONE ? leaderless() : refusal != null ? words(refusal, partition.isr()) :
             leads && complete ? "" : "no quorum of controllers is left, so that the in-sync replicas " + partition.isr() + " and the leader stay as they are";
         return prediction(leads ? partition.leader() : NONE, leads && complete ? isr : partition.isr(), Verdict.of(takes && complete),
-            Verdict.of(takes && (complete || rule.isQuorum(isr))), Verdict.of(leads && complete && rule.movesHighWatermark(partition.isr())),
+            Verdict.of(takes && (complete || isAcknowledgedByFew())), Verdict.of(leads && complete && rule.movesHighWatermark(partition.isr())),
             Verdict.of(leads), refusal, reason);
+    }
+
+    private boolean isAcknowledgedByFew() {
+        List<Integer> members = partition.electable().members();
+        return rule.hasSets() ? rule.isQuorum(complete()) && left(members).size() == members.size() : rule.isQuorum(isr);
     }
 
     /** There is no leader now, although a replica could be elected: what prevents it, as a failed disk, may continue. */
     private Prediction undecided() {
         Verdict unknown = Verdict.UNKNOWN;
         return new Prediction(topic.name(), partition.index(), NONE, isr, unknown, view.level() > 0 ? unknown : Verdict.NO, unknown, unknown, unknown, unknown,
-            safe(), safe().and(unknown), null, "no leader now, although " + (isr.isEmpty() ? eligible : isr) + " may lead: why is not known");
+            safe(), safeFew(safe()), null, "no leader now, although " + candidates + " may lead: why is not known");
     }
 
     private Prediction prediction(int leader, List<Integer> after, Verdict writable, Verdict few, Verdict visible, Verdict electable,
@@ -123,44 +156,51 @@ public final class Predictor {
         Verdict leads = Verdict.of(leader != NONE);
         Verdict safe = safe();
         String more = reason;
-        if (rule.settings().quorumScope() && safe == Verdict.YES && isTouched()) {
+        if (rule.settings().quorumScope() && !rule.hasSets() && safe == Verdict.YES && isTouched()) {
             safe = Verdict.UNKNOWN;
             more = join(reason, TopicConfig.ACKS_ALL_SCOPE_CONFIG + "=" + "min.insync.replicas: records above the high watermark may be lost");
         } else if (safe == Verdict.NO)
             more = join(reason, "acknowledged records are in no replica that is left");
         else if (safe == Verdict.UNKNOWN)
-            more = join(reason, "acknowledged records may be in " + holdersElsewhere() + " only, which are down");
+            more = join(reason, "acknowledged records may be in " + elsewhere() + " only, which are down" + (hasSet() ? " or may not lead" : ""));
         return new Prediction(topic.name(), partition.index(), leader, after, writable, view.level() > 0 ? few : Verdict.NO, leads, leads, visible,
-            electable, safe, safe.and(Verdict.UNKNOWN), refusal, more);
+            electable, safe, safeFew(safe), refusal, more);
     }
 
     /**
-     * Records acknowledged with acks=all are in every in-sync and in every eligible replica. One of them that is left is enough, as long as no
-     * replica without them is elected.
+     * Records acknowledged with acks=all are in every in-sync and in every eligible replica, or in every member of the electable set. One of them
+     * that is left is enough, as long as no replica without them is elected.
      */
     private Verdict safe() {
-        if (!isr.isEmpty() || !eligible.isEmpty() && isEligibleComplete())
-            return Verdict.YES;
-        if (!eligible.isEmpty()) // one of them is elected
-            return Verdict.NO;
+        if (!candidates.isEmpty())
+            return Verdict.of(hasSet() || !isr.isEmpty() || isEligibleComplete());
         if (holders().stream().noneMatch(loss::has))
             return Verdict.YES;
         if (rule.settings().uncleanElection() && partition.replicas().size() > 1)
             return Verdict.NO;
         if (!loss.unclean())
             return Verdict.YES;
-        return holdersElsewhere().isEmpty() ? Verdict.NO : Verdict.UNKNOWN;
+        return elsewhere().isEmpty() ? Verdict.NO : Verdict.UNKNOWN;
+    }
+
+    /** Above the high watermark only an electable set keeps records; one is there before anything is acknowledged there. */
+    private Verdict safeFew(Verdict safe) {
+        return rule.hasSets() ? safe : safe.and(Verdict.UNKNOWN);
     }
 
     private Set<Integer> holders() {
-        Set<Integer> holders = new LinkedHashSet<>(partition.isr());
-        holders.addAll(eligibleNow());
+        Set<Integer> holders = new LinkedHashSet<>(hasSet() ? complete() : partition.isr());
+        if (!hasSet())
+            holders.addAll(eligibleNow());
         return holders;
     }
 
-    /** Those that are down already: whether they kept what they had is not known. */
-    private List<Integer> holdersElsewhere() {
-        return holders().stream().filter(holder -> !loss.has(holder)).toList();
+    /** Those that are down already: whether they kept what they had is not known. In-sync replicas of a lost electable set may not lead. */
+    private List<Integer> elsewhere() {
+        Set<Integer> found = new LinkedHashSet<>(holders());
+        if (hasSet())
+            found.addAll(partition.isr());
+        return found.stream().filter(holder -> !loss.has(holder)).toList();
     }
 
     private static int first(List<Integer> brokers) {
@@ -172,6 +212,8 @@ public final class Predictor {
     }
 
     private String leaderless() {
+        if (hasSet())
+            return "no leader: of the electable set " + partition.electable() + " none is left";
         return "no leader: of the in-sync replicas " + partition.isr() + (partition.elr().isEmpty() ? "" : " and the eligible ones " + partition.elr()) + " none is left";
     }
 

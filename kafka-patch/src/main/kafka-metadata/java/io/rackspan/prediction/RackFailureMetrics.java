@@ -8,6 +8,7 @@ import org.apache.kafka.image.publisher.MetadataPublisher;
 import org.apache.kafka.raft.LeaderAndEpoch;
 import org.apache.kafka.server.metrics.KafkaMetricsGroup;
 
+import io.rackspan.prediction.ClusterView.Partition;
 import io.rackspan.prediction.ClusterView.Topic;
 import io.rackspan.prediction.RackFailures.Losses;
 
@@ -21,7 +22,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Gauges of the active controller: how many racks may be lost at once, whichever they are, without losing availability or data, for the
- * cluster and for each topic. Computed by a thread of its own, at most once in a while. The controllers' own quorum is not counted, as
+ * cluster and for each topic; and of how many partitions no member of the electable set may lead. Computed by a thread of its own, at most once in a while. The controllers' own quorum is not counted, as
  * metadata has no racks of controllers.
  */
 public final class RackFailureMetrics implements MetadataPublisher {
@@ -29,6 +30,9 @@ public final class RackFailureMetrics implements MetadataPublisher {
     /** Of the cluster, and with a tag of a topic; -1 if something is not available now. */
     public static final String AVAILABILITY = "MaxRackFailuresWithoutLosingAvailability";
     public static final String DATA = "MaxRackFailuresWithoutLosingData";
+
+    /** Of the cluster. */
+    public static final String NO_ELECTABLE = "PartitionsWithoutElectableReplicaCount";
 
     private static final long PAUSE_MS = 10_000;
 
@@ -40,6 +44,7 @@ public final class RackFailureMetrics implements MetadataPublisher {
 
     private final Map<Map<String, String>, RackFailures> values = new HashMap<>();
     private MetadataImage image = MetadataImage.EMPTY;
+    private long withoutElectable = 0;
     private boolean active = false;
     private boolean scheduled = false;
 
@@ -77,7 +82,7 @@ public final class RackFailureMetrics implements MetadataPublisher {
         if (active)
             schedule();
         else
-            replace(Map.of());
+            replace(Map.of(), 0);
     }
 
     private void schedule() {
@@ -93,10 +98,12 @@ public final class RackFailureMetrics implements MetadataPublisher {
             scheduled = false;
             now = image;
         }
-        Map<Map<String, String>, RackFailures> found = failures(ImageView.of(now, serverProperties));
+        ClusterView view = ImageView.of(now, serverProperties);
+        Map<Map<String, String>, RackFailures> found = failures(view);
+        long lacking = view.topics().values().stream().flatMap(topic -> topic.partitions().stream()).filter(Partition::lacksElectable).count();
         synchronized (this) {
             if (active)
-                replace(found);
+                replace(found, lacking);
         }
     }
 
@@ -113,19 +120,28 @@ public final class RackFailureMetrics implements MetadataPublisher {
         return found;
     }
 
-    private void replace(Map<Map<String, String>, RackFailures> found) {
+    private void replace(Map<Map<String, String>, RackFailures> found, long lacking) {
+        withoutElectable = lacking;
         Set<Map<String, String>> gone = new HashSet<>(values.keySet());
         gone.removeAll(found.keySet());
         for (Map<String, String> tags : gone) {
             values.remove(tags);
             List.of(AVAILABILITY, DATA).forEach(name -> group.removeMetric(name, tags));
+            if (tags.isEmpty())
+                group.removeMetric(NO_ELECTABLE, tags);
         }
         found.forEach((tags, failures) -> {
             if (values.put(tags, failures) == null) {
                 group.newGauge(AVAILABILITY, () -> value(tags).availability(), tags);
                 group.newGauge(DATA, () -> value(tags).data(), tags);
+                if (tags.isEmpty())
+                    group.newGauge(NO_ELECTABLE, this::withoutElectable, tags);
             }
         });
+    }
+
+    private synchronized long withoutElectable() {
+        return withoutElectable;
     }
 
     private synchronized RackFailures value(Map<String, String> tags) {
@@ -137,7 +153,7 @@ public final class RackFailureMetrics implements MetadataPublisher {
         thread.shutdownNow();
         synchronized (this) {
             active = false;
-            replace(Map.of());
+            replace(Map.of(), 0);
         }
     }
 }

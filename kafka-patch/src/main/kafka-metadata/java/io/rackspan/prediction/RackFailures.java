@@ -51,22 +51,24 @@ public record RackFailures(int availability, int data) {
      * All of a partition that the answer depends on, which many partitions have in common.
      *
      * @param ofFirst  the number of replicas of partition 0, which the controller goes by
+     * @param hasSet   true with an electable set, also if no replica of it may lead
      * @param replicas in the order of the assignment
      */
-    private record Shape(Settings settings, boolean internal, int ofFirst, List<Role> replicas) {
+    private record Shape(Settings settings, boolean internal, int ofFirst, boolean hasSet, List<Role> replicas) {
 
         static Shape of(ClusterView view, Topic topic, Partition partition) {
-            return new Shape(view.settings(topic), InternalTopics.contains(topic.name()), topic.replicasOfFirst(partition),
+            return new Shape(view.settings(topic), InternalTopics.contains(topic.name()), topic.replicasOfFirst(partition), !partition.electable().isEmpty(),
                 partition.replicas().stream().map(replica -> Role.of(view, partition, replica)).toList());
         }
     }
 
     /** One replica; `rack` is null on a broker that is not registered. */
-    private record Role(String rack, boolean alive, boolean leads, boolean inSync, boolean eligible, boolean added) {
+    private record Role(String rack, boolean alive, boolean leads, boolean inSync, boolean eligible, boolean added,
+                        boolean electable) {
 
         static Role of(ClusterView view, Partition partition, int replica) {
             return new Role(view.rackOf(replica), view.isAlive(replica), partition.leader() == replica, partition.isr().contains(replica),
-                partition.elr().contains(replica), partition.adding().contains(replica));
+                partition.elr().contains(replica), partition.adding().contains(replica), partition.electable().mayLead(replica));
         }
     }
 

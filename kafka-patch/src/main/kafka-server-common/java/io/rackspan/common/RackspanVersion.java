@@ -14,7 +14,10 @@ public enum RackspanVersion implements FeatureVersion {
     RSV_0(0, MetadataVersion.MINIMUM_VERSION, Map.of()),
 
     /** min.insync.racks with its eligible leaders, acks=min.insync.replicas, and no clamp of min.insync.replicas. */
-    RSV_1(1, MetadataVersion.IBP_4_1_IV0, Map.of(EligibleLeaderReplicasVersion.FEATURE_NAME, (short) 1));
+    RSV_1(1, MetadataVersion.IBP_4_1_IV0, Map.of(EligibleLeaderReplicasVersion.FEATURE_NAME, (short) 1)),
+
+    /** acks=min.insync.replicas loses nothing: the electable set. Not for production yet. */
+    RSV_2(2, MetadataVersion.latestTesting(), Map.of(EligibleLeaderReplicasVersion.FEATURE_NAME, (short) 1));
 
     public static final String FEATURE_NAME = "rackspan.version";
 

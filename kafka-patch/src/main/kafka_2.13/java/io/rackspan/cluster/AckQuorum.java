@@ -38,7 +38,7 @@ import java.util.function.Supplier;
  */
 public final class AckQuorum {
 
-    private record View(PartitionState state, BrokerRacks racks, int minReplicas, int minRacks, QuorumOffset quorum) { }
+    private record View(PartitionState state, BrokerRacks racks, int minReplicas, int minRacks, List<Integer> members, QuorumOffset quorum) { }
 
     private static final Logger LOG = LoggerFactory.getLogger(AckQuorum.class);
 
@@ -58,6 +58,7 @@ public final class AckQuorum {
     private volatile View settled;
 
     private volatile int waiting = 0;
+    private volatile int busy = 0;
     private volatile Object term;
     private volatile long acknowledged = 0;
 
@@ -99,8 +100,10 @@ public final class AckQuorum {
 
     /** Begins to wait. Call it before the append: no term that the record was not appended in may be taken for the waiter's. */
     public synchronized Waiter await() {
-        if (waiting == 0)
+        if (waiting == 0) {
             forget();
+            busy++;
+        }
         waiting++;
         return new Waiter(this, term);
     }
@@ -108,6 +111,11 @@ public final class AckQuorum {
     /** True while anyone waits here. */
     public boolean isAwaited() {
         return waiting > 0;
+    }
+
+    /** How often waiting has begun: the same number while somebody always waits. */
+    int busy() {
+        return busy;
     }
 
     /** The number of waiters, for tests. */
@@ -150,16 +158,16 @@ public final class AckQuorum {
      * on these very objects, and no waiter is left to be woken. Takes no lock, so that what it is given may be of different moments:
      * any other change of them has the waiters checked anyway.
      */
-    public boolean isSettled(PartitionState state, int minReplicas, int minRacks) {
-        return isCurrent(settled, state, minReplicas, minRacks);
+    public boolean isSettled(PartitionState state, int minReplicas, int minRacks, List<Integer> members) {
+        return isCurrent(settled, state, minReplicas, minRacks, members);
     }
 
     /** A follower has reported. Returns true if waiters may have what they wait for now. */
-    public synchronized boolean moved(Replica follower, PartitionState state, int minReplicas, int minRacks) {
-        if (isCurrent(view, state, minReplicas, minRacks))
+    public synchronized boolean moved(Replica follower, PartitionState state, int minReplicas, int minRacks, List<Integer> members) {
+        if (isCurrent(view, state, minReplicas, minRacks, members))
             view.quorum.moved(follower, end(follower));
         else
-            rebuild(state, minReplicas, minRacks);
+            rebuild(state, minReplicas, minRacks, members);
         long now = view.quorum.offset();
         boolean advanced = now > signalled;
         signalled = now;
@@ -168,11 +176,26 @@ public final class AckQuorum {
         return advanced;
     }
 
-    /** True if enough replicas in enough racks hold everything below this offset. */
-    public synchronized boolean reached(long offset, PartitionState state, int minReplicas, int minRacks) {
-        if (!isCurrent(view, state, minReplicas, minRacks))
-            rebuild(state, minReplicas, minRacks);
+    /**
+     * True if enough replicas in enough racks hold everything below this offset.
+     *
+     * @param members those that have to hold it, the same object while they stay the same; null if any that are enough may
+     */
+    public synchronized boolean reached(long offset, PartitionState state, int minReplicas, int minRacks, List<Integer> members) {
+        if (!isCurrent(view, state, minReplicas, minRacks, members))
+            rebuild(state, minReplicas, minRacks, members);
         return view.quorum.offset() >= offset;
+    }
+
+    /** The id of this broker. */
+    int leader() {
+        return leader;
+    }
+
+    /** The log end that a follower has reported in this leader epoch; {@link QuorumOffset#NONE} if it has not. */
+    synchronized long end(int follower) {
+        Replica replica = followers.apply(follower);
+        return replica == null ? QuorumOffset.NONE : end(replica);
     }
 
     /** Notes that everything below this offset is acknowledged. */
@@ -216,14 +239,23 @@ public final class AckQuorum {
         settled = null;
     }
 
-    private boolean isCurrent(View v, PartitionState state, int minReplicas, int minRacks) {
-        return v != null && v.state == state && v.minReplicas == minReplicas && v.minRacks == minRacks &&
+    private boolean isCurrent(View v, PartitionState state, int minReplicas, int minRacks, List<Integer> members) {
+        return v != null && v.state == state && v.members == members && v.minReplicas == minReplicas && v.minRacks == minRacks &&
             (minRacks <= 1 || v.racks == racks.get());
     }
 
-    private void rebuild(PartitionState state, int minReplicas, int minRacks) {
+    private void rebuild(PartitionState state, int minReplicas, int minRacks, List<Integer> members) {
         settled = null;
         BrokerRacks where = minRacks > 1 ? racks.get() : BrokerRacks.EMPTY;
+        QuorumOffset quorum = members == null ? bySize(state, where, minReplicas, minRacks) : ofAll(members);
+        quorum.settle();
+        view = new View(state, where, minReplicas, minRacks, members, quorum);
+        // Never above what waiters were woken for: an advance that was noticed here first is signalled by the next report.
+        signalled = Math.min(signalled, quorum.offset());
+    }
+
+    /** The quorum of level 1: any replicas in sync that are enough. */
+    private QuorumOffset bySize(PartitionState state, BrokerRacks where, int minReplicas, int minRacks) {
         Collection<Integer> isr = state.isr();
         QuorumOffset quorum = new QuorumOffset(isr.size(), minReplicas, minRacks);
         List<String> numbered = new ArrayList<>();
@@ -234,10 +266,20 @@ public final class AckQuorum {
             else if (follower != null && !leaves(id, state))
                 quorum.add(follower, number(where.settledRackOf(id), numbered), end(follower));
         }
-        quorum.settle();
-        view = new View(state, where, minReplicas, minRacks, quorum);
-        // Never above what waiters were woken for: an advance that was noticed here first is signalled by the next report.
-        signalled = Math.min(signalled, quorum.offset());
+        return quorum;
+    }
+
+    /** The quorum of level 2: these replicas, each of them. */
+    private QuorumOffset ofAll(List<Integer> members) {
+        QuorumOffset quorum = new QuorumOffset(members.size(), Math.max(1, members.size()), 1);
+        for (int id : members) {
+            Replica follower = id == leader ? null : followers.apply(id);
+            if (id == leader)
+                quorum.add(this, QuorumOffset.NO_RACK, Long.MAX_VALUE);
+            else if (follower != null)
+                quorum.add(follower, QuorumOffset.NO_RACK, end(follower));
+        }
+        return quorum;
     }
 
     /** In-sync replicas that this leader proposes to remove may be out of the ISR already. One that it proposes to add is not in it. */

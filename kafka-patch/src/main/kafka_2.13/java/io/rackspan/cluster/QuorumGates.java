@@ -9,6 +9,8 @@ import org.apache.kafka.server.replica.Replica;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 
+import io.rackspan.protocol.Electable;
+
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.Lock;
@@ -20,30 +22,40 @@ public final class QuorumGates {
 
     private static final String RECORDS = "AckedAboveHighWatermarkRecords";
     private static final String BYTES = "AckedAboveHighWatermarkBytes";
+    private static final String ELECTABLE = "ElectableReplicaCount";
 
     private final RackGates racks;
     private final Leadership partition;
     private final Lock readLock;
     private final AckQuorum quorum;
+    private final ElectableGate electable;
 
     /** @param readLock the partition's read lock */
     public QuorumGates(RackGates racks, Leadership partition, Lock readLock, AckQuorum quorum) {
+        this(racks, partition, readLock, quorum, Time.SYSTEM, () -> { });
+    }
+
+    /** @param changed runs when another electable set that this broker has proposed is in force */
+    public QuorumGates(RackGates racks, Leadership partition, Lock readLock, AckQuorum quorum, Time time, Runnable changed) {
         this.racks = racks;
         this.partition = partition;
         this.readLock = readLock;
         this.quorum = quorum;
+        this.electable = new ElectableGate(racks, partition, quorum, time::milliseconds, changed);
     }
 
     /** Adds the gauges of the partition; returns this. */
     public QuorumGates withGauges(KafkaMetricsGroup group, Map<String, String> tags) {
         group.newGauge(RECORDS, this::exposedRecords, tags);
         group.newGauge(BYTES, this::exposedBytes, tags);
+        // Followers, and partitions without a set, have no value: a minimum would be theirs.
+        group.newGauge(ELECTABLE, this::electableReplicas, tags);
         return this;
     }
 
     /** Removes them. */
     public static void removeGauges(KafkaMetricsGroup group, Map<String, String> tags) {
-        List.of(RECORDS, BYTES).forEach(name -> group.removeMetric(name, tags));
+        List.of(RECORDS, BYTES, ELECTABLE).forEach(name -> group.removeMetric(name, tags));
     }
 
     /** The quorum of this partition. */
@@ -51,9 +63,24 @@ public final class QuorumGates {
         return quorum;
     }
 
+    /** The electable set of this partition. */
+    public ElectableGate electable() {
+        return electable;
+    }
+
     /** The log, if this broker leads the partition; else null. */
     public UnifiedLog log() {
         return partition.log();
+    }
+
+    /** True if this broker leads and the partition has an electable set. */
+    boolean hasElectable() {
+        return partition.log() != null && !electable.committed().isEmpty();
+    }
+
+    private Integer electableReplicas() {
+        Electable set = electable.committed();
+        return partition.log() == null || set.isEmpty() ? null : set.members().size() - set.unclean().size();
     }
 
     /** Records that were acknowledged in this term and that the high watermark has not reached; 0 on followers. */
@@ -82,12 +109,21 @@ public final class QuorumGates {
             PartitionState state = partition.state();
             int minReplicas = partition.minReplicas(log);
             Errors error = state.isr().size() < minReplicas ? Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND : racks.checkAfterAppend(AppendOrigin.CLIENT);
-            boolean reached = error == Errors.NONE &&
-                (log.highWatermark() >= requiredOffset || !racks.ledger().holds() && quorum.reached(requiredOffset, state, minReplicas, racks.ledger().quorumRacks(state)));
+            boolean reached = error == Errors.NONE && (log.highWatermark() >= requiredOffset || !racks.ledger().holds() && isReached(requiredOffset, state, minReplicas));
             return new Tuple2<>(reached, error);
         } finally {
             readLock.unlock();
         }
+    }
+
+    private boolean isReached(long requiredOffset, PartitionState state, int minReplicas) {
+        int minRacks = racks.ledger().quorumRacks(state);
+        List<Integer> members = electable.awaited(minReplicas, minRacks);
+        boolean reached = quorum.reached(requiredOffset, state, minReplicas, minRacks, members);
+        // Noted before the lock is given back: who joins the electable set must have it
+        if (reached && members != null)
+            quorum.acknowledged(requiredOffset);
+        return reached;
     }
 
     /** Notes an acknowledgement by the quorum; returns how many of its records are above the high watermark. */
@@ -112,7 +148,11 @@ public final class QuorumGates {
         try {
             UnifiedLog log = partition.log();
             PartitionState state = partition.state();
-            return log != null && quorum.moved(follower, state, partition.minReplicas(log), racks.ledger().quorumRacks(state));
+            if (log == null)
+                return false;
+            int minReplicas = partition.minReplicas(log);
+            int minRacks = racks.ledger().quorumRacks(state);
+            return quorum.moved(follower, state, minReplicas, minRacks, electable.awaited(minReplicas, minRacks));
         } finally {
             readLock.unlock();
         }
@@ -121,6 +161,10 @@ public final class QuorumGates {
     private boolean isSettled() {
         UnifiedLog log = partition.log();
         PartitionState state = partition.state();
-        return log != null && quorum.isSettled(state, partition.minReplicas(log), racks.ledger().quorumRacks(state));
+        if (log == null)
+            return false;
+        int minReplicas = partition.minReplicas(log);
+        int minRacks = racks.ledger().quorumRacks(state);
+        return quorum.isSettled(state, minReplicas, minRacks, electable.awaited(minReplicas, minRacks));
     }
 }

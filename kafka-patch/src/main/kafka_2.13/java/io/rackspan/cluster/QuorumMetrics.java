@@ -14,27 +14,43 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 
-/** What this broker acknowledges above the high watermark: gauges over all partitions that it leads, and a meter. */
+/**
+ * What this broker acknowledges above the high watermark, and the electable sets that keep it: gauges over all partitions that it leads, and meters.
+ */
 public final class QuorumMetrics {
 
     private static final String RECORDS = "AckedAboveHighWatermarkRecords";
     private static final String BYTES = "AckedAboveHighWatermarkBytes";
+    private static final String SETS = "PartitionsWithElectableSet";
+    private static final String WAIT = "ElectableSetMaxWaitMs";
 
     /** The names of the gauges. */
-    public static final Set<String> GAUGES = Set.of(RECORDS, BYTES);
+    public static final Set<String> GAUGES = Set.of(RECORDS, BYTES, SETS, WAIT);
 
     /** The meter of records that are acknowledged before the high watermark reaches them. */
     public static final String RATE = "AckedAboveHighWatermarkRecordsPerSec";
 
+    /** The meter of electable sets that the controller has accepted from this broker, empty ones included. */
+    public static final String CHANGES = "ElectableSetChangesPerSec";
+
     private final Meter rate;
+    private final Meter changes;
     private final Refusals refusals;
 
     /** Adds the metrics; `led` gives the partitions that the broker leads now. */
     public QuorumMetrics(KafkaMetricsGroup group, Supplier<Iterator<QuorumGates>> led, Refusals refusals) {
         this.rate = group.newMeter(RATE, "records", TimeUnit.SECONDS);
+        this.changes = group.newMeter(CHANGES, "changes", TimeUnit.SECONDS);
         this.refusals = refusals;
         group.newGauge(RECORDS, () -> sum(led.get(), QuorumGates::exposedRecords));
         group.newGauge(BYTES, () -> sum(led.get(), QuorumGates::exposedBytes));
+        group.newGauge(SETS, () -> (int) sum(led.get(), gates -> gates.hasElectable() ? 1 : 0));
+        group.newGauge(WAIT, () -> max(led.get(), gates -> gates.electable().waitMs()));
+    }
+
+    /** Another electable set of a partition is in force. */
+    public void electableSetChanged() {
+        changes.mark();
     }
 
     /**
@@ -65,5 +81,12 @@ public final class QuorumMetrics {
         while (led.hasNext())
             sum += what.applyAsLong(led.next());
         return sum;
+    }
+
+    private static long max(Iterator<QuorumGates> led, ToLongFunction<QuorumGates> what) {
+        long max = 0;
+        while (led.hasNext())
+            max = Math.max(max, what.applyAsLong(led.next()));
+        return max;
     }
 }

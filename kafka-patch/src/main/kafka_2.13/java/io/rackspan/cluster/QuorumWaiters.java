@@ -8,6 +8,7 @@ import org.apache.kafka.storage.internals.log.UnifiedLog;
 
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
 
@@ -48,6 +49,11 @@ public final class QuorumWaiters {
         if (waiters.isEmpty())
             waiters = new HashMap<>();
         waiters.computeIfAbsent(partition, p -> quorum.await());
+    }
+
+    /** The partitions that it waits on. */
+    Set<TopicPartition> partitions() {
+        return waiters.keySet();
     }
 
     /** The waiter on a partition; null if the request waits for the full ISR there. */

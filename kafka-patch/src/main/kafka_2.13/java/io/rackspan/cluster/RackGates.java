@@ -7,9 +7,11 @@ import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.metadata.MetadataCache;
 import org.apache.kafka.server.metrics.KafkaMetricsGroup;
+import org.apache.kafka.server.partition.PartitionState;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 
+import io.rackspan.metadata.BrokerRacks;
 import io.rackspan.metadata.EligibleSpan;
 import io.rackspan.metadata.InternalTopics;
 import io.rackspan.metadata.RackRules;
@@ -69,6 +71,22 @@ public final class RackGates {
     /** What is acknowledged in fewer racks than promised while min.insync.racks is lowered for a time. */
     public LedgerGate ledger() {
         return ledger;
+    }
+
+    /** The rules of the metadata log; null for a metadata cache that is no real one. */
+    RackRules rules() {
+        return metadata.rackRules();
+    }
+
+    /** The racks of brokers now. */
+    BrokerRacks brokerRacks() {
+        return metadata.brokerRacks();
+    }
+
+    /** The racks that acks=min.insync.replicas waits for, and no more than the replicas are in without those that a reassignment is adding. */
+    int effectiveQuorumRacks(PartitionState state) {
+        int asked = ledger.quorumRacks(state);
+        return asked > 1 ? Math.min(asked, span.assignmentSpan(original)) : asked;
     }
 
     /** The min.insync.racks in force, from the metadata log. */

@@ -14,6 +14,7 @@ import io.rackspan.prediction.ClusterView;
 import io.rackspan.prediction.Verdict;
 import io.rackspan.metadata.EligibleSpan;
 import io.rackspan.prediction.ClusterView.Partition;
+import io.rackspan.protocol.Electable;
 import io.rackspan.prediction.ClusterView.Topic;
 
 import org.junit.jupiter.api.Test;
@@ -93,6 +94,7 @@ final class PlannedMovesTest {
     @Test
     void aMoveEndsAsTheControllerEndsIt() {
         int completed = 0;
+        int handedOver = 0;
         for (int seed = 0; seed < CASES; seed++) {
             Random random = new Random(seed);
             List<Integer> ids = new ArrayList<>(List.of(1, 2, 3, 4, 5));
@@ -101,20 +103,26 @@ final class PlannedMovesTest {
             Collections.shuffle(ids, random);
             List<Integer> after = List.copyOf(ids.subList(0, 1 + random.nextInt(4)));
             List<Integer> isr = before.subList(0, 1 + random.nextInt(before.size()));
-            Partition partition = new Partition(0, isr.get(random.nextInt(isr.size())), before, isr, List.of(), List.of());
+            int leader = isr.get(random.nextInt(isr.size()));
+            boolean hasSet = random.nextBoolean();
+            Electable set = hasSet ? Electable.of(isr.stream().filter(replica -> replica == leader || random.nextBoolean()).toList()) : Electable.NONE;
+            Partition partition = new Partition(0, leader, before, isr, List.of(), List.of()).withElectable(set);
             ClusterView view = Views.of("abcab", Views.topic("t", Map.of(), partition));
             Partition expected = byController(partition, after);
             if (expected == null)
                 continue;
             completed++;
+            handedOver += hasSet && !after.contains(leader) ? 1 : 0;
             ClusterView moved = PlannedMoves.apply(view, List.of(new Repair.Move("t", 0, before, after)));
             Partition found = moved.topics().get("t").partitions().get(0);
             String message = "seed " + seed + ": " + partition + " to " + after;
             assertEquals(expected.replicas(), found.replicas(), message);
             assertEquals(sorted(expected.isr()), sorted(found.isr()), message);
             assertEquals(expected.leader(), found.leader(), message);
+            assertEquals(expected.electable(), found.electable(), message);
         }
         assertTrue(completed > CASES / 2, "completed: " + completed);
+        assertTrue(handedOver > CASES / 10, "handed over: " + handedOver);
     }
 
     private static Set<Integer> sorted(List<Integer> ids) {
@@ -132,6 +140,7 @@ final class PlannedMovesTest {
         PartitionRegistration state = new PartitionRegistration.Builder().setReplicas(Replicas.toArray(partition.replicas())).setDirectories(directories)
             .setIsr(Replicas.toArray(partition.isr())).setLeader(partition.leader()).setLeaderRecoveryState(LeaderRecoveryState.RECOVERED)
             .setLeaderEpoch(5).setPartitionEpoch(5).build();
+        state = state.merge(partition.electable().intoChange(new PartitionChangeRecord().setTopicId(TOPIC_ID).setPartitionId(0)));
         state = changed(state, builder(state).setTargetReplicas(during).setTargetAdding(adding).setTargetRemoving(removing));
         List<Integer> isr = new ArrayList<>(Replicas.toList(state.isr));
         for (int replica : after.size() < partition.replicas().size() ? after : adding)
@@ -140,9 +149,27 @@ final class PlannedMovesTest {
         if (isr.stream().noneMatch(after::contains))
             isr.addAll(after);
         state = changed(state, builder(state).setTargetIsr(isr));
-        if (state.removingReplicas.length + state.addingReplicas.length > 0)
+        // A leader that leaves hands over, or chooses somebody whom it can hand over to; the next one chooses a set within what stays
+        for (int change = 0; change < 3 && isInProgress(state); change++)
+            state = changed(state, builder(state).setTargetElectable(chosen(state, after)));
+        if (isInProgress(state))
             return null;
-        return new Partition(0, state.leader, Replicas.toList(state.replicas), Replicas.toList(state.isr), List.of(), List.of());
+        return new Partition(0, state.leader, Replicas.toList(state.replicas), Replicas.toList(state.isr), List.of(), List.of()).withElectable(state.electable);
+    }
+
+    private static boolean isInProgress(PartitionRegistration state) {
+        return state.removingReplicas.length + state.addingReplicas.length > 0;
+    }
+
+    /** What a leader proposes during a move: what is left of the set, or the first replica in sync that stays, and itself. */
+    private static Electable chosen(PartitionRegistration state, List<Integer> after) {
+        if (state.electable.isEmpty())
+            return state.electable;
+        Set<Integer> members = new TreeSet<>(state.electable.within(after).members());
+        if (members.isEmpty())
+            after.stream().filter(Replicas.toList(state.isr)::contains).findFirst().ifPresent(members::add);
+        members.add(state.leader);
+        return Electable.of(members);
     }
 
     private static PartitionChangeBuilder builder(PartitionRegistration state) {

@@ -38,6 +38,7 @@ import io.rackspan.prediction.ClusterView.Settings;
 import io.rackspan.prediction.ClusterView.Topic;
 import io.rackspan.prediction.ClusterView.Voter;
 import io.rackspan.prediction.LeaderRule.Refusal;
+import io.rackspan.protocol.Electable;
 
 import org.junit.jupiter.api.Test;
 
@@ -63,7 +64,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 /**
  * Predictions for random small clusters, held against the classes of controller and broker: brokers are fenced one after the other by
  * {@link PartitionChangeBuilder}, in random orders, and what is left is put to the gates of a leader. What happens to a record is
- * followed until all brokers are back.
+ * followed until all brokers are back: one that was acknowledged with acks=all, and of a partition with an electable set one that only its members have.
  */
 final class PredictedByBrokersTest {
 
@@ -97,6 +98,11 @@ final class PredictedByBrokersTest {
             state = new PartitionRegistration.Builder().setReplicas(Replicas.toArray(partition.replicas())).setDirectories(directories)
                 .setIsr(Replicas.toArray(partition.isr())).setElr(Replicas.toArray(partition.elr())).setAddingReplicas(Replicas.toArray(partition.adding()))
                 .setLeader(partition.leader()).setLeaderRecoveryState(LeaderRecoveryState.RECOVERED).setLeaderEpoch(5).setPartitionEpoch(5).build();
+            replay(partition.electable());
+        }
+
+        private void replay(Electable electable) {
+            state = state.merge(electable.intoChange(new PartitionChangeRecord().setTopicId(TOPIC_ID).setPartitionId(0)));
         }
 
         void fence(int broker) {
@@ -109,6 +115,7 @@ final class PredictedByBrokersTest {
             if (unclean) {
                 holders.remove(broker);
                 change(Replicas.toList(Replicas.copyWithout(state.isr, broker)), List.of(broker));
+                replay(state.electable.withUnclean(broker));
             }
             down.remove(broker);
             active.add(broker);
@@ -141,7 +148,7 @@ final class PredictedByBrokersTest {
 
         Case(long seed) {
             random = new Random(seed);
-            int level = random.nextInt(3) == 0 ? 0 : 1;
+            int level = List.of(0, 1, 2, 2).get(random.nextInt(4));
             boolean elr = level > 0 || random.nextBoolean();
             SortedMap<Integer, Broker> brokers = new TreeMap<>();
             int count = 2 + random.nextInt(5);
@@ -174,7 +181,7 @@ final class PredictedByBrokersTest {
             List<Integer> eligible = !elr || !few ? List.of() : replicas.stream()
                 .filter(id -> !isr.contains(id) && !adding.contains(id) && brokers.containsKey(id) && random.nextBoolean())
                 .filter(id -> (!isr.isEmpty() || !bare.isAlive(id))).toList();
-            partition = start.withElr(eligible);
+            partition = level < 2 ? start.withElr(eligible) : withSet(start.withElr(eligible), bare);
             topic = new Topic(name, own, List.of(partition));
             topics.put(name, topic);
             view = bare;
@@ -186,11 +193,26 @@ final class PredictedByBrokersTest {
             loss = new Loss(new TreeSet<>(), new TreeSet<>(lost), random.nextBoolean());
         }
 
+        /** With an electable set for most; for some one of which no member may lead, and no leader. */
+        private Partition withSet(Partition bare, ClusterView brokers) {
+            Electable set = Electable.of(bare.replicas().stream().filter(id -> id == bare.leader() || random.nextBoolean()).toList());
+            boolean lacksLeader = bare.leader() < 0 || random.nextInt(6) == 0;
+            for (int id : set.members())
+                if (lacksLeader ? brokers.isAlive(id) || random.nextBoolean() : id != bare.leader() && random.nextInt(4) == 0)
+                    set = set.withUnclean(id);
+            Partition found = lacksLeader ? new Partition(0, -1, bare.replicas(), bare.isr(), bare.elr(), bare.adding()) : bare;
+            return random.nextInt(4) == 0 || set.isEmpty() ? bare : found.withElectable(set);
+        }
+
+        private boolean hasSet() {
+            return !partition.electable().isEmpty();
+        }
+
         /** A partition that waits for a leader with unclean elections on would have had one; a reassignment that may end would have ended. */
         boolean isSteady() {
             boolean mayEnd = !partition.adding().isEmpty() && partition.isr().containsAll(partition.adding()) &&
                 EligibleSpan.of(view.level(), view.settings(topic).minRacks(), view::rackOf).isMet(partition.isr(), partition.replicas());
-            return !mayEnd && ( partition.leader() >= 0 || !(view.settings(topic).uncleanElection() || partition.elr().isEmpty()));
+            return !mayEnd && (partition.leader() >= 0 || !view.settings(topic).uncleanElection() && (hasSet() || !partition.elr().isEmpty()));
         }
 
         List<Integer> shuffled(Collection<Integer> brokers) {
@@ -214,7 +236,7 @@ final class PredictedByBrokersTest {
         }
         // Each answer was given often enough for a wrong one to be found
         for (String answer : List.of("refused NOT_ENOUGH_REPLICAS", "refused NOT_ENOUGH_RACKS", "refused INCONSISTENT_REPLICA_CONFIGURATION",
-            "refused null", "no leader", "lost", "kept"))
+            "refused null", "no leader", "lost", "kept", "elected from a set", "no leader of a set", "set is lost"))
             assertTrue(reached.getOrDefault(answer, 0) > CASES / 100, answer + ": " + reached);
         assertTrue(reached.getOrDefault("not safe, and nothing was lost", 0) < CASES / 50, reached.toString());
     }
@@ -225,8 +247,11 @@ final class PredictedByBrokersTest {
 
     /** One order of what happens; true if the record was lost. */
     private boolean follow(Case one, Prediction predicted, String text) {
-        Set<Integer> holders = new HashSet<>(one.partition.isr());
-        holders.addAll(one.partition.elr());
+        Set<Integer> holders = new HashSet<>(one.hasSet() ? one.partition.electable().members() : one.partition.isr());
+        if (one.hasSet())
+            holders.removeAll(one.partition.electable().unclean());
+        else
+            holders.addAll(one.partition.elr());
         List<Integer> failing = one.shuffled(one.loss.brokers().stream().filter(one.view::isAlive).toList());
         Controller controller = new Controller(one.view, one.topic, one.partition, holders, failing);
         if (one.loss.unclean())
@@ -250,8 +275,12 @@ final class PredictedByBrokersTest {
         assertEquals(Verdict.of(leader >= 0 && !unclean), predicted.electable(), text);
         List<Integer> returning = one.shuffled(one.view.brokers().keySet().stream().filter(id -> !controller.active.contains(id)).toList());
         returning.forEach(id -> controller.comeBack(id, one.loss.unclean() && one.loss.has(id)));
-        if (predicted.safe() == Verdict.YES)
+        if (predicted.safe() == Verdict.YES || predicted.safeFew() == Verdict.YES)
             assertTrue(!controller.lost, text);
+        if (one.hasSet())
+            count(leader < 0 ? "no leader of a set" : leader != one.partition.leader() ? "elected from a set" : "the leader of a set stays");
+        if (controller.state.electable.isLost())
+            count("set is lost");
         count(controller.lost ? "lost" : "kept");
         return controller.lost;
     }

@@ -3,6 +3,7 @@ package io.rackspan.tools.racks;
 
 import io.rackspan.prediction.ClusterView;
 import io.rackspan.prediction.RackFailures;
+import io.rackspan.protocol.Electable;
 import io.rackspan.prediction.ClusterView.Partition;
 import io.rackspan.prediction.ClusterView.Topic;
 import io.rackspan.prediction.ClusterView.Voter;
@@ -86,7 +87,10 @@ final class RackFailuresTest {
         List<Integer> isr = replicas.stream().filter(replica -> random.nextInt(4) > 0).toList();
         List<Integer> elr = replicas.stream().filter(replica -> !isr.contains(replica) && random.nextBoolean()).toList();
         List<Integer> adding = replicas.stream().filter(replica -> random.nextInt(8) == 0).toList();
-        return new Partition(index, isr.isEmpty() ? -1 : isr.get(random.nextInt(isr.size())), replicas, isr, elr, adding);
+        Electable set = Electable.of(replicas.stream().filter(replica -> random.nextInt(3) == 0).toList());
+        if (!set.isEmpty() && random.nextBoolean())
+            set = set.withUnclean(set.members().get(0));
+        return new Partition(index, isr.isEmpty() ? -1 : isr.get(random.nextInt(isr.size())), replicas, isr, elr, adding).withElectable(set);
     }
 
     @Test

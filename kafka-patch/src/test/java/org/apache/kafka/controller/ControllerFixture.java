@@ -5,11 +5,14 @@ import kafka.server.KafkaRaftServer;
 
 import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
 import org.apache.kafka.clients.admin.FeatureUpdate;
+import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.message.AlterPartitionReassignmentsRequestData;
 import org.apache.kafka.common.message.AlterPartitionReassignmentsResponseData;
 import org.apache.kafka.common.message.AlterPartitionRequestData;
+import org.apache.kafka.common.message.AlterPartitionResponseData;
+import org.apache.kafka.common.message.AssignReplicasToDirsRequestData;
 import org.apache.kafka.common.message.BrokerHeartbeatRequestData;
 import org.apache.kafka.common.message.BrokerRegistrationRequestData;
 import org.apache.kafka.common.message.ControllerRegistrationRequestData;
@@ -18,6 +21,7 @@ import org.apache.kafka.common.message.CreatePartitionsRequestData.CreatePartiti
 import org.apache.kafka.common.message.CreatePartitionsResponseData.CreatePartitionsTopicResult;
 import org.apache.kafka.common.message.CreateTopicsRequestData;
 import org.apache.kafka.common.message.CreateTopicsResponseData;
+import org.apache.kafka.common.message.ElectLeadersRequestData;
 import org.apache.kafka.common.message.UpdateFeaturesRequestData;
 import org.apache.kafka.common.message.UpdateFeaturesResponseData;
 import org.apache.kafka.common.protocol.ApiKeys;
@@ -31,6 +35,7 @@ import org.apache.kafka.server.common.EligibleLeaderReplicasVersion;
 import org.apache.kafka.server.common.MetadataVersion;
 
 import io.rackspan.common.RackspanVersion;
+import io.rackspan.protocol.Electable;
 
 import java.util.AbstractMap.SimpleEntry;
 import java.util.HashMap;
@@ -58,6 +63,7 @@ public final class ControllerFixture implements AutoCloseable {
     private final QuorumControllerTestEnv env;
     private final QuorumController controller;
     private final Map<Integer, Long> epochs = new HashMap<>();
+    private final Map<Integer, List<Uuid>> disks = new HashMap<>();
     private Uuid topic;
 
     /** A controller at level 1 of rackspan.version. */
@@ -102,12 +108,17 @@ public final class ControllerFixture implements AutoCloseable {
 
     /** A broker starts, for the first time or again, and is in sync with nothing yet. */
     public void start(int broker, String rack, boolean afterCleanShutdown) throws Exception {
-        register(broker, rack, afterCleanShutdown, Map.of(EligibleLeaderReplicasVersion.FEATURE_NAME, (short) 1, FEATURE, (short) 1));
+        register(broker, rack, afterCleanShutdown, Map.of(EligibleLeaderReplicasVersion.FEATURE_NAME, (short) 1, FEATURE, RackspanVersion.RSV_2.featureLevel()));
     }
 
     /** A stock broker starts for the first time. */
     public void startStock(int broker, String rack) throws Exception {
         register(broker, rack, false, Map.of(EligibleLeaderReplicasVersion.FEATURE_NAME, (short) 1));
+    }
+
+    /** A broker starts that knows level 1 only. */
+    public void startOld(int broker, String rack) throws Exception {
+        register(broker, rack, false, Map.of(EligibleLeaderReplicasVersion.FEATURE_NAME, (short) 1, FEATURE, (short) 1));
     }
 
     /** A stock controller announces itself. */
@@ -123,7 +134,7 @@ public final class ControllerFixture implements AutoCloseable {
         listeners.add(new BrokerRegistrationRequestData.Listener().setName("PLAINTEXT").setHost("localhost").setPort(9092 + broker));
         epochs.put(broker, get(controller.registerBroker(context(ApiKeys.BROKER_REGISTRATION), new BrokerRegistrationRequestData()
             .setBrokerId(broker).setRack(rack).setClusterId(controller.clusterId()).setIncarnationId(Uuid.randomUuid()).setListeners(listeners)
-            .setPreviousBrokerEpoch(afterCleanShutdown ? epochs.get(broker) : -1).setLogDirs(List.of(new Uuid(7, broker)))
+            .setPreviousBrokerEpoch(afterCleanShutdown ? epochs.get(broker) : -1).setLogDirs(disksOf(broker))
             .setFeatures(QuorumControllerIntegrationTestUtils.brokerFeaturesPlusFeatureVersions(MetadataVersion.MINIMUM_VERSION,
                 MetadataVersion.latestTesting(), features)))).epoch());
     }
@@ -148,6 +159,40 @@ public final class ControllerFixture implements AutoCloseable {
     public void fence(int... brokers) throws Exception {
         for (int broker : brokers)
             heartbeat(broker, true);
+    }
+
+    /** The broker begins a controlled shutdown. */
+    public void shutDown(int broker) throws Exception {
+        get(controller.processBrokerHeartbeat(context(ApiKeys.BROKER_HEARTBEAT), new BrokerHeartbeatRequestData()
+            .setBrokerId(broker).setBrokerEpoch(epochs.get(broker)).setCurrentMetadataOffset(Long.MAX_VALUE).setWantShutDown(true)));
+    }
+
+    private List<Uuid> disksOf(int broker) {
+        return disks.getOrDefault(broker, List.of(disk(broker, 1)));
+    }
+
+    private static Uuid disk(int broker, int number) {
+        return new Uuid(6 + number, broker);
+    }
+
+    /** When the broker starts again it has these disks; until then it has number 1. */
+    public void setDisks(int broker, Integer... numbers) {
+        disks.put(broker, List.of(numbers).stream().map(number -> disk(broker, number)).toList());
+    }
+
+    /** A disk of the broker fails, and it continues with others. */
+    public void failDisk(int broker, int number) throws Exception {
+        get(controller.processBrokerHeartbeat(context(ApiKeys.BROKER_HEARTBEAT), new BrokerHeartbeatRequestData()
+            .setBrokerId(broker).setBrokerEpoch(epochs.get(broker)).setCurrentMetadataOffset(Long.MAX_VALUE)
+            .setOfflineLogDirs(List.of(disk(broker, number)))));
+    }
+
+    /** The broker reports that its replica is on this disk. */
+    public void assignDisk(int broker, int number) throws Exception {
+        get(controller.assignReplicasToDirs(context(ApiKeys.ASSIGN_REPLICAS_TO_DIRS), new AssignReplicasToDirsRequestData().setBrokerId(broker)
+            .setBrokerEpoch(epochs.get(broker)).setDirectories(List.of(new AssignReplicasToDirsRequestData.DirectoryData()
+                .setId(disk(broker, number)).setTopics(List.of(new AssignReplicasToDirsRequestData.TopicData().setTopicId(topic)
+                    .setPartitions(List.of(new AssignReplicasToDirsRequestData.PartitionData().setPartitionIndex(0)))))))));
     }
 
     public void unregister(int broker) throws Exception {
@@ -207,9 +252,40 @@ public final class ControllerFixture implements AutoCloseable {
 
     /** The controller's answer when a request to change the ISR, or a copy of it, arrives. */
     public Errors answer(AlterPartitionRequestData proposal) throws Exception {
+        return Errors.forCode(fullAnswer(proposal).errorCode());
+    }
+
+    /** The same with all that it says. */
+    public AlterPartitionResponseData.PartitionData fullAnswer(AlterPartitionRequestData proposal) throws Exception {
         short version = ApiKeys.ALTER_PARTITION.latestVersion();
         AlterPartitionRequestData copy = new AlterPartitionRequestData(MessageUtil.toByteBufferAccessor(proposal, version), version);
-        return Errors.forCode(get(controller.alterPartition(context(ApiKeys.ALTER_PARTITION), copy)).topics().get(0).partitions().get(0).errorCode());
+        return get(controller.alterPartition(context(ApiKeys.ALTER_PARTITION), copy)).topics().get(0).partitions().get(0);
+    }
+
+    /** The leader's request to change the ISR and the electable set; null proposes no set. */
+    public AlterPartitionRequestData proposalWith(Electable set, Integer... isr) throws Exception {
+        AlterPartitionRequestData request = proposal(isr);
+        Electable.into(set, request.topics().get(0).partitions().get(0));
+        return request;
+    }
+
+    /** The leader proposes both, and they are accepted; returns the set in the answer. */
+    public String alterElectable(List<Integer> set, Integer... isr) throws Exception {
+        AlterPartitionResponseData.PartitionData answer = fullAnswer(proposalWith(Electable.of(set), isr));
+        assertEquals(Errors.NONE, Errors.forCode(answer.errorCode()));
+        return Electable.in(answer, Electable.NONE).toString();
+    }
+
+    /** An election of partition 0 as the tool asks for it. */
+    public Errors elect(ElectionType type) throws Exception {
+        ElectLeadersRequestData request = new ElectLeadersRequestData().setElectionType(type.value).setTopicPartitions(new ElectLeadersRequestData.TopicPartitionsCollection());
+        request.topicPartitions().add(new ElectLeadersRequestData.TopicPartitions().setTopic("t").setPartitions(List.of(0)));
+        return Errors.forCode(get(controller.electLeaders(context(ApiKeys.ELECT_LEADERS), request)).replicaElectionResults().get(0).partitionResult().get(0).errorCode());
+    }
+
+    /** Moves leaders to the preferred replicas, as the controller does once in a while. */
+    public void balance() throws Exception {
+        get(controller.appendWriteEvent("balance", OptionalLong.empty(), () -> controller.replicationControl().maybeBalancePartitionLeaders()));
     }
 
     /** Sets a value, or deletes it if it is null. An empty broker name is the cluster default. */
@@ -278,6 +354,10 @@ public final class ControllerFixture implements AutoCloseable {
 
     public Set<Integer> replicas() throws Exception {
         return Set.copyOf(Replicas.toList(partition().replicas));
+    }
+
+    public String electable() throws Exception {
+        return partition().electable.toString();
     }
 
     public int leader() throws Exception {

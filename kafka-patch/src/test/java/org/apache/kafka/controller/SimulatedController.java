@@ -37,6 +37,7 @@ import org.apache.kafka.metadata.BrokerHeartbeatReply;
 import org.apache.kafka.metadata.BrokerRegistration;
 import org.apache.kafka.metadata.KafkaConfigSchema;
 import org.apache.kafka.metadata.PartitionRegistration;
+import org.apache.kafka.metadata.Replicas;
 import org.apache.kafka.metadata.VersionRange;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.common.EligibleLeaderReplicasVersion;
@@ -47,6 +48,7 @@ import io.rackspan.common.RackspanVersion;
 
 import java.util.AbstractMap.SimpleEntry;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
@@ -55,6 +57,7 @@ import java.util.Map.Entry;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -73,7 +76,7 @@ public final class SimulatedController {
     private static final ConfigResource RESOURCE = new ConfigResource(ConfigResource.Type.TOPIC, TOPIC);
 
     private static final Map<String, Short> STOCK_FEATURES = Map.of(EligibleLeaderReplicasVersion.FEATURE_NAME, (short) 1);
-    private static final Map<String, Short> FEATURES = Map.of(EligibleLeaderReplicasVersion.FEATURE_NAME, (short) 1, RackspanVersion.FEATURE_NAME, (short) 1);
+    private static final Map<String, Short> FEATURES = Map.of(EligibleLeaderReplicasVersion.FEATURE_NAME, (short) 1, RackspanVersion.FEATURE_NAME, (short) 2);
     private static final ControllerRequestContext ALTER_PARTITION = ControllerRequestContextUtil.anonymousContextFor(ApiKeys.ALTER_PARTITION);
     private static final ControllerRequestContext CREATE_TOPICS = ControllerRequestContextUtil.anonymousContextFor(ApiKeys.CREATE_TOPICS);
 
@@ -97,6 +100,12 @@ public final class SimulatedController {
     public boolean clearsLeaderless = false;
     /** Cancels reassignments also where too few replicas in sync are left. */
     public boolean cancelsAtAnyTime = false;
+    /** Lowers the level also while partitions have electable sets. */
+    public boolean lowersWithElectable = false;
+    /** Accepts electable sets at any level. */
+    public boolean acceptsElectable = false;
+    /** Elects the preferred replica whenever it is in sync. */
+    public boolean prefersAnyInSync = false;
     /** Registers brokers without a rack at any time. */
     public boolean requiresNoRack = false;
     /** Racks may be required while brokers without a rack are registered. */
@@ -259,10 +268,16 @@ public final class SimulatedController {
 
     /** The answer to a leader's request to change the ISR. */
     public AlterPartitionResponseData alterPartition(AlterPartitionRequestData request) {
+        FeatureLevelRecord now = (FeatureLevelRecord) level(level()).message();
+        if (acceptsElectable)
+            features.replay((FeatureLevelRecord) level(2).message());
         try {
             return commit(replication.alterPartition(ALTER_PARTITION, request));
         } catch (ApiException e) {
             return new AlterPartitionResponseData().setErrorCode(Errors.forException(e).code());
+        } finally {
+            if (acceptsElectable)
+                features.replay(now);
         }
     }
 
@@ -300,8 +315,9 @@ public final class SimulatedController {
     public String setLevel(int level) {
         Map<String, Short> updates = Map.of(RackspanVersion.FEATURE_NAME, (short) level);
         Map<String, FeatureUpdate.UpgradeType> types = Map.of(RackspanVersion.FEATURE_NAME,
-            level > 0 ? FeatureUpdate.UpgradeType.UPGRADE : FeatureUpdate.UpgradeType.SAFE_DOWNGRADE);
-        ApiError error = commit(new RackspanLevel(features, configs, replication, cluster).update(updates, false,
+            level > level() ? FeatureUpdate.UpgradeType.UPGRADE : FeatureUpdate.UpgradeType.SAFE_DOWNGRADE);
+        Supplier<Collection<String>> electable = lowersWithElectable ? List::of : replication::electableTopics;
+        ApiError error = commit(new RackspanLevel(features, configs, replication, cluster).withElectable(electable).update(updates, false,
             () -> configs.updateFeatures(updates, types, false, 1)));
         return error.isSuccess() ? "" : error.message();
     }
@@ -342,8 +358,18 @@ public final class SimulatedController {
 
     public void electPreferredLeader() {
         List<ApiMessageAndVersion> records = new ArrayList<>();
-        replication.electLeader(TOPIC, 0, ElectionType.PREFERRED, records);
+        int preferred = partition().preferredReplica();
+        if (prefersAnyInSync && partition().leader != preferred && mayLead(preferred, partition()))
+            records.add(new ApiMessageAndVersion(new PartitionChangeRecord().setTopicId(topic).setPartitionId(0).setLeader(preferred),
+                features.metadataVersionOrThrow().partitionChangeRecordVersion()));
+        else
+            replication.electLeader(TOPIC, 0, ElectionType.PREFERRED, records);
         commit(ControllerResult.of(records, null));
+    }
+
+    /** True if a replica may lead by what the base asks for: it is in sync, and its broker serves. */
+    public boolean mayLead(int replica, PartitionRegistration partition) {
+        return Replicas.contains(partition.isr, replica) && !registration(replica).fenced() && !registration(replica).inControlledShutdown();
     }
 
     public Uuid topicId() {

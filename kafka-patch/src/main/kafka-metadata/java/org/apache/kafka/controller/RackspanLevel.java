@@ -26,6 +26,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -47,12 +48,19 @@ final class RackspanLevel {
     private final ConfigurationControlManager configs;
     private final ReplicationControlManager partitions;
     private final ClusterControlManager brokers;
+    private Supplier<Collection<String>> electable = List::of;
 
     RackspanLevel(FeatureControlManager features, ConfigurationControlManager configs, ReplicationControlManager partitions, ClusterControlManager brokers) {
         this.features = features;
         this.configs = configs;
         this.partitions = partitions;
         this.brokers = brokers;
+    }
+
+    /** This with what gives the topics that have electable sets. */
+    RackspanLevel withElectable(Supplier<Collection<String>> topics) {
+        electable = topics;
+        return this;
     }
 
     /** The result of an update of features, which changes the level only if nothing prevents it. */
@@ -67,10 +75,10 @@ final class RackspanLevel {
         ControllerResult<ApiError> result = byTheBase.get();
         if (to == from || result.response().isFailure())
             return result;
-        Optional<String> reason = to > from ? reasonNotToRaise() : reasonNotToLower();
+        Optional<String> reason = from == 0 ? reasonNotToRaise() : to < from ? reasonNotToLower(to) : Optional.empty();
         if (reason.isPresent())
             return refused(RackspanVersion.FEATURE_NAME, to, reason.get());
-        if (validateOnly || to < from)
+        if (validateOnly || from > 0)
             return result;
         List<ApiMessageAndVersion> records = new ArrayList<>();
         importedRacks().ifPresent(racks -> {
@@ -184,7 +192,17 @@ final class RackspanLevel {
         return registration == null ? BrokerRacks.UNNAMED : registration.rack().orElse(BrokerRacks.UNNAMED);
     }
 
-    private Optional<String> reasonNotToLower() {
+    private Optional<String> reasonNotToLower(short to) {
+        List<String> reasons = to == 0 ? reasonsAgainstStock() : new ArrayList<>();
+        Collection<String> topics = electable.get();
+        if (!topics.isEmpty())
+            reasons.add("Topics have records that were acknowledged with acks=min.insync.replicas and that not all in-sync replicas have: " +
+                LevelSettings.named(topics) + ". Stop their producers with that setting, start all brokers, and wait until kafka-topics.sh --describe shows " +
+                "no electable set.");
+        return together(reasons);
+    }
+
+    private List<String> reasonsAgainstStock() {
         SortedSet<String> used = new TreeSet<>();
         configs.allConfigs().forEach((resource, settings) -> settings.forEach((name, value) -> {
             if (LevelSettings.needsLevel(name, value))
@@ -203,7 +221,7 @@ final class RackspanLevel {
             reasons.add("Partitions of these topics have no leader and several eligible replicas, and one in-sync replica suffices: " +
                 LevelSettings.named(eligible) + ". At level 0 the others would stay eligible when one of them leads and acknowledges alone. Start their " +
                 "brokers, or set min.insync.replicas of these topics to 2 or more until they have leaders.");
-        return together(reasons);
+        return reasons;
     }
 
     private static ControllerResult<ApiError> refused(String feature, int level, String reason) {

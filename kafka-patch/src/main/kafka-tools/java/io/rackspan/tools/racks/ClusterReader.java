@@ -26,7 +26,7 @@ import org.apache.kafka.server.common.EligibleLeaderReplicasVersion;
 
 import io.rackspan.prediction.ClusterView;
 import io.rackspan.common.RackspanVersion;
-import io.rackspan.protocol.LedgerPartitionInfo;
+import io.rackspan.protocol.DescribedPartition;
 import io.rackspan.protocol.Racks;
 import io.rackspan.prediction.ClusterView.Broker;
 import io.rackspan.prediction.ClusterView.Partition;
@@ -138,7 +138,7 @@ final class ClusterReader {
             List<Integer> adding = move == null ? List.of() : List.copyOf(move.addingReplicas());
             int leader = info.leader() == null ? -1 : info.leader().id();
             found.add(new Partition(info.partition(), leader, ids(info.replicas()), ids(info.isr()), ids(info.elr()), adding,
-                LedgerPartitionInfo.ledgerOf(info)));
+                DescribedPartition.ledgerOf(info), DescribedPartition.electableOf(info)));
         }
         return List.copyOf(found);
     }

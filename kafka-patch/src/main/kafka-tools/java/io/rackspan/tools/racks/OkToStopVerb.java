@@ -48,7 +48,7 @@ final class OkToStopVerb {
         if (obstacles.size() > SHOWN)
             output.line("and " + (obstacles.size() - SHOWN) + " more");
         output.line(mayWait(obstacles) ? "Wait for these: add --wait SECONDS." :
-            "Waiting does not help where nothing is named to wait for: add replicas, in other racks if racks are required, or lower what is required.");
+            "Waiting does not help where nothing is named to wait for: do as the reason says, or add replicas, in other racks if racks are required, or lower what is required.");
         return answer.exitCode();
     }
 

@@ -4,6 +4,8 @@ package io.rackspan.tools.racks;
 import io.rackspan.prediction.ClusterView;
 import io.rackspan.prediction.ClusterView.Partition;
 import io.rackspan.prediction.ClusterView.Topic;
+import io.rackspan.prediction.LeaderRule;
+import io.rackspan.protocol.Electable;
 import io.rackspan.tools.racks.Repair.Move;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
@@ -115,14 +117,37 @@ final class PlannedMoves {
         moves.forEach(move -> byTopic.computeIfAbsent(move.topic(), name -> new HashMap<>()).put(move.partition(), move));
         SortedMap<String, Topic> topics = new TreeMap<>(view.topics());
         byTopic.forEach((name, moved) -> topics.computeIfPresent(name, (same, topic) -> new Topic(name, topic.own(), topic.partitions().stream()
-            .map(partition -> moved.containsKey(partition.index()) ? moved(view, partition, moved.get(partition.index())) : partition).toList())));
+            .map(partition -> moved.containsKey(partition.index()) ? moved(view, topic, partition, moved.get(partition.index())) : partition).toList())));
         return view.withTopics(topics);
     }
 
-    private static Partition moved(ClusterView view, Partition partition, Move move) {
+    private static Partition moved(ClusterView view, Topic topic, Partition partition, Move move) {
         List<Integer> isr = inSync(partition, move);
-        int leader = isr.contains(partition.leader()) ? partition.leader() : isr.stream().filter(view::isAlive).findFirst().orElse(-1);
         List<Integer> elr = partition.elr().stream().filter(replica -> move.after().contains(replica) && !isr.contains(replica)).toList();
-        return new Partition(partition.index(), leader, move.after(), isr, elr, List.of());
+        Partition bare = new Partition(partition.index(), partition.leader(), move.after(), isr, elr, List.of());
+        Electable electable = electable(view, topic, partition, bare);
+        List<Integer> candidates = isr.stream().filter(view::isAlive).filter(replica -> electable.isEmpty() || electable.mayLead(replica)).toList();
+        // A leader that is moved away hands over to a member of the set that stays
+        int leader = isr.contains(partition.leader()) ? partition.leader() : candidates.stream().filter(partition.electable()::mayLead).findFirst()
+            .orElse(candidates.isEmpty() ? -1 : candidates.get(0));
+        return new Partition(partition.index(), leader, move.after(), isr, elr, List.of()).withElectable(electable);
+    }
+
+    /**
+     * The electable set at the end of a move: that of now if it stays, or else what is left of it with as many in-sync replicas as it needs, in the
+     * order of the assignment. The leader will choose the fastest.
+     */
+    private static Electable electable(ClusterView view, Topic topic, Partition before, Partition bare) {
+        Electable now = before.electable();
+        if (now.isEmpty() || bare.replicas().containsAll(now.members()))
+            return now;
+        LeaderRule rule = new LeaderRule(view, topic, bare);
+        Set<Integer> members = new LinkedHashSet<>(now.members().stream().filter(replica -> now.mayLead(replica) && bare.isr().contains(replica)).toList());
+        if (bare.isr().contains(bare.leader()))
+            members.add(bare.leader());
+        for (int replica : bare.isr())
+            if (view.isAlive(replica) && !rule.isQuorum(members))
+                members.add(replica);
+        return Electable.of(members);
     }
 }

@@ -5,10 +5,12 @@ import org.apache.kafka.common.config.TopicConfig;
 
 import io.rackspan.prediction.ClusterView;
 import io.rackspan.common.RackspanVersion;
+import io.rackspan.metadata.ElectableLeaders;
 import io.rackspan.metadata.LevelSettings;
 import io.rackspan.prediction.ClusterView.Partition;
 import io.rackspan.prediction.ClusterView.Settings;
 import io.rackspan.prediction.ClusterView.Topic;
+import io.rackspan.protocol.Electable;
 
 import java.util.Collection;
 import java.util.HashMap;
@@ -86,8 +88,11 @@ final class PlannedSettings {
         return new Topic(topic.name(), topic.own(), partitions);
     }
 
-    /** The cluster at another level of rackspan.version. */
+    /** The cluster at another level of rackspan.version. It is not lowered below level 2 before its last electable set is empty. */
     static ClusterView atLevel(ClusterView view, short level) {
-        return new ClusterView(level, view.elr(), view.brokers(), view.defaults(), view.topics(), view.voters());
+        SortedMap<String, Topic> topics = new TreeMap<>(view.topics());
+        if (!ElectableLeaders.areInForce(level))
+            topics.replaceAll((name, topic) -> new Topic(name, topic.own(), topic.partitions().stream().map(p -> p.withElectable(Electable.NONE)).toList()));
+        return new ClusterView(level, view.elr(), view.brokers(), view.defaults(), topics, view.voters());
     }
 }

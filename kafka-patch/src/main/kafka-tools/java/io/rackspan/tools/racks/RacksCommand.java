@@ -116,7 +116,7 @@ public final class RacksCommand {
         audit.addArgument("--repair").metavar("FILE").help("Write a reassignment that ends the findings with the fewest copies, for kafka-reassign-partitions.sh.");
         Subparser preflight = verb(verbs, "preflight", "Predict what would be refused now with other settings, or at another level of rackspan.version.");
         settings(preflight);
-        preflight.addArgument("--level").metavar("N").type(Integer.class).choices(0, 1).help("The level of rackspan.version.");
+        preflight.addArgument("--level").metavar("N").type(Integer.class).choices(0, 1, 2).help("The level of rackspan.version.");
         preflight.addArgument("--remove").action(Arguments.storeTrue())
             .help("With --level 0: remove what stock Kafka does not know, and lower the level.");
         topics(preflight);

@@ -28,6 +28,14 @@ final class StatusVerb {
         boolean isAtEdge() {
             return failures.availability() == 0;
         }
+
+        boolean hasSet() {
+            return !partition.electable().isEmpty();
+        }
+
+        boolean mayLackRecords() {
+            return !partition.electable().unclean().isEmpty();
+        }
     }
 
     private record Rows(Topic topic, List<Row> rows) {
@@ -81,6 +89,9 @@ final class StatusVerb {
             found.put("minInsyncRacks", settings.minRacks());
             found.put("degrade", DegradeVerb.document(DegradeVerb.of(own.topic)));
             found.put("oneRackFromRefusing", own.count(Row::isAtEdge));
+            found.put("withElectableSet", own.count(Row::hasSet));
+            found.put("withoutElectableReplica", own.count(row -> row.partition.lacksElectable()));
+            found.put("mayLackRecords", own.count(Row::mayLackRecords));
             found.put("maxRackFailures", Summary.ofFailures(own.failures().availability(), own.failures().data()));
             described.add(found);
             own.rows.forEach(row -> partitions.add(partition(view, row)));
@@ -94,6 +105,8 @@ final class StatusVerb {
         Map<String, Object> found = new LinkedHashMap<>(Summary.ofPartition(view, row.now));
         found.put("replicas", row.partition.replicas());
         found.put("elr", row.partition.elr());
+        found.put("electableSet", row.partition.electable().members());
+        found.put("mayLackRecords", row.partition.electable().unclean());
         found.put("maxRackFailures", Summary.ofFailures(row.failures.availability(), row.failures.data()));
         return found;
     }
@@ -112,15 +125,24 @@ final class StatusVerb {
             int racks = own.rows.stream().mapToInt(row -> view.span(row.partition.isr())).min().orElse(0);
             long eligible = own.count(row -> !row.partition.elr().isEmpty());
             table.add(List.of(own.topic.name(), own.rows.size(), settings.minReplicas(), settings.minRacks(), racks, refusing,
-                own.count(Row::isAtEdge), eligible, own.failures().availability() < 0 ? "-" : own.failures().availability(), own.failures().data(),
+                own.count(Row::isAtEdge), eligible, own.count(Row::hasSet), own.failures().availability() < 0 ? "-" : own.failures().availability(), own.failures().data(),
                 Summary.reason(own.now())));
         }
-        output.table(List.of("TOPIC", "PARTITIONS", "MIN-REPLICAS", "MIN-RACKS", "RACKS-IN-SYNC", "REFUSING", "ONE-RACK-FROM-IT", "WITH-ELR",
+        output.table(List.of("TOPIC", "PARTITIONS", "MIN-REPLICAS", "MIN-RACKS", "RACKS-IN-SYNC", "REFUSING", "ONE-RACK-FROM-IT", "WITH-ELR", "WITH-SET",
             "MAX-RACKS-AVAILABLE", "MAX-RACKS-DATA", "REASON"), table);
         List<Topic> degraded = topics.stream().map(Rows::topic).filter(topic -> DegradeVerb.of(topic) != null).toList();
         if (!degraded.isEmpty())
             output.line("");
         degraded.forEach(topic -> output.line("degraded: " + DegradeVerb.line(view, topic)));
+        List<String> sets = topics.stream().filter(own -> own.count(row -> row.partition.lacksElectable() || row.mayLackRecords()) > 0).map(StatusVerb::sets).toList();
+        if (!sets.isEmpty())
+            output.line("");
+        sets.forEach(output::line);
+    }
+
+    private static String sets(Rows own) {
+        return "electable sets: " + own.topic.name() + ": of " + own.count(row -> row.partition.lacksElectable()) + " no member may lead now, of " +
+            own.count(Row::mayLackRecords) + " members may lack records; kafka-topics.sh --describe names them";
     }
 
     private static String words(int availability) {

@@ -56,7 +56,14 @@ final class StopCheck {
         Prediction then = Predictor.predict(view, topic, partition, loss, Verdict.YES);
         Verdict answer = answer(now, then, !Collections.disjoint(partition.isr(), loss.brokers()));
         if (answer != Verdict.YES)
-            found.add(new Obstacle(topic.name(), partition.index(), answer, then.reason(), waitFor(view, topic, partition, loss)));
+            found.add(new Obstacle(topic.name(), partition.index(), answer, then.reason() + advice(partition, loss), waitFor(view, topic, partition, loss)));
+    }
+
+    /** What helps where all members of an electable set would go at once. */
+    private static String advice(Partition partition, Loss loss) {
+        boolean allGo = !partition.electable().isEmpty() && partition.electable().members().stream().allMatch(member -> loss.has(member) || !partition.electable().mayLead(member));
+        boolean othersStay = partition.isr().stream().anyMatch(replica -> !loss.has(replica));
+        return allGo && othersStay ? "; stop them one after the other, so that the leader can choose other members" : "";
     }
 
     /** A write that is refused whatever is in sync is no obstacle: it is refused now, and no less afterwards. */

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rackspan.cluster;
+
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * How long followers of one partition take to report what the leader has appended, in ms: a moving average, or the time that the oldest append is
+ * unreported, if that is longer. Thread-safe.
+ */
+final class FollowerDelays {
+
+    /** The weight of a new sample. */
+    private static final double WEIGHT = 0.1;
+
+    /** Appends that are remembered, one a millisecond at most. */
+    private static final int MARKS = 256;
+
+    private static final class Follower {
+        private long reported = 0;
+        private double average = 0;
+    }
+
+    private final long[] ends = new long[MARKS];
+    private final long[] times = new long[MARKS];
+    private final Map<Integer, Follower> followers = new HashMap<>();
+    private long marks = 0;
+
+    /** The log of the leader ends here now. */
+    synchronized void appended(long end, long nowMs) {
+        int last = (int) ((marks + MARKS - 1) % MARKS);
+        if (marks > 0 && ends[last] >= end)
+            return;
+        if (marks > 0 && times[last] == nowMs) {
+            ends[last] = end;
+            return;
+        }
+        int next = (int) (marks++ % MARKS);
+        ends[next] = end;
+        times[next] = nowMs;
+    }
+
+    /** A follower reports its log end. */
+    synchronized void reported(int follower, long end, long nowMs) {
+        Follower known = followers.computeIfAbsent(follower, id -> new Follower());
+        if (end <= known.reported)
+            return;
+        long since = unreportedSince(known.reported);
+        known.reported = end;
+        if (since >= 0)
+            known.average += WEIGHT * (nowMs - since - known.average);
+    }
+
+    /** The delay of a follower; 0 if nothing is known of it. */
+    synchronized double delayMs(int follower, long nowMs) {
+        Follower known = followers.get(follower);
+        long since = unreportedSince(known == null ? 0 : known.reported);
+        return Math.max(known == null ? 0 : known.average, since < 0 ? 0 : nowMs - since);
+    }
+
+    /** Forgets everything: another term begins. */
+    synchronized void clear() {
+        marks = 0;
+        followers.clear();
+    }
+
+    /** When the oldest append behind an offset was made; -1 if there is none. */
+    private long unreportedSince(long reported) {
+        for (long mark = Math.max(0, marks - MARKS); mark < marks; mark++)
+            if (ends[(int) (mark % MARKS)] > reported)
+                return times[(int) (mark % MARKS)];
+        return -1;
+    }
+}
