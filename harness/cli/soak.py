@@ -12,7 +12,7 @@ from harness.backends import BACKENDS
 from harness.cli import report
 from harness.cli.output import ConsoleProgress, err, out
 from harness.cli.system_packages import JAVA, NETWORKS, install
-from harness.common.errors import Exit
+from harness.common.errors import Exit, usage_error
 from harness.common.paths import project_root
 from harness.spec.cluster_spec import parse
 
@@ -68,8 +68,6 @@ def soak(
         int | None,
         typer.Option(
             metavar="1|2",
-            min=1,
-            max=2,
             help="Level of rackspan.version; 2 is not for production yet.",
             show_default="the distribution's",
         ),
@@ -87,6 +85,8 @@ def soak(
 
     seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
     data = {"name": "soak", "distribution": distribution, "racks": racks, "controllers": controllers}
+    if level not in (None, 1, 2):
+        raise usage_error(f"level {level} not found", observed=f"--level {level}", do="choose 1 or 2")
     features = {"eligible.leader.replicas.version": 1, "rackspan.version": level} if level else {}
     settings = {"unstable.feature.versions.enable": True} if level == 2 else {}
     data |= {"features": features, "settings": settings}

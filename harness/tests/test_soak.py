@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from harness.cli.app import app
 from harness.common.errors import Exit, RackspanError
 from harness.distribution.locate import find
 from harness.recording.metadata_timeline import timeline
@@ -263,3 +265,9 @@ def test_a_soak_is_continued(tmp_path: Path) -> None:
     )
     with pytest.raises(RackspanError, match="observed: seed 5, not 6\n"):
         carried_on(tmp_path, {"seed": 6}, 3)
+
+
+def test_a_level_that_is_none_is_refused() -> None:
+    outcome = CliRunner().invoke(app, ["soak", "--level", "3"])
+    assert isinstance(outcome.exception, RackspanError)
+    assert str(outcome.exception).startswith("level 3 not found") and outcome.exception.code == Exit.USAGE
