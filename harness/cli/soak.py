@@ -15,6 +15,7 @@ from harness.cli.system_packages import JAVA, NETWORKS, install
 from harness.common.errors import Exit, usage_error
 from harness.common.paths import project_root
 from harness.spec.cluster_spec import parse
+from harness.spec.rackspan_level import at_level
 
 HEAP = {"broker": "256m", "controller": "128m"}
 
@@ -87,9 +88,7 @@ def soak(
     data = {"name": "soak", "distribution": distribution, "racks": racks, "controllers": controllers}
     if level not in (None, 1, 2):
         raise usage_error(f"level {level} not found", observed=f"--level {level}", do="choose 1 or 2")
-    features = {"eligible.leader.replicas.version": 1, "rackspan.version": level} if level else {}
-    settings = {"unstable.feature.versions.enable": True} if level == 2 else {}
-    data |= {"features": features, "settings": settings}
+    data |= at_level(level) if level else {}
     spec = parse({**data, "backend": backend, "heap": HEAP, "metrics": False})
     kinds = kinds_of(faults, BACKENDS[spec.backend].capabilities)
     place = to or project_root() / "build" / "soak"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from harness.admin.topics import Topics
@@ -14,6 +14,7 @@ from harness.ducktape_support.steered_service import Row
 from harness.recording.metrics import total
 from harness.recording.segments import end_offset
 from harness.run_folder.run_folder import RunFolder
+from harness.spec.rackspan_level import at_level
 
 QUORUM = "min.insync.replicas"  # acks as its name, and as metrics label it
 NUMBER = "-2"  # the same on the wire, and for clients that know numbers only
@@ -35,12 +36,10 @@ CALM = {"broker.session.timeout.ms": 6000, "replica.lag.time.max.ms": 6000}
 ENDURING = {"request_timeout_ms": 80000, "delivery_timeout_ms": 80000}
 
 
-def level_2(settings: Mapping[str, object] | None = None) -> dict[str, Any]:
-    """Parts of a spec for a cluster at level 2 of rackspan.version, which is no version for production yet."""
-    return {
-        "settings": {"unstable.feature.versions.enable": True, **(settings or {})},
-        "features": {"eligible.leader.replicas.version": 1, "rackspan.version": 2},
-    }
+def level_2(settings: dict[str, Any]) -> dict[str, Any]:
+    """Parts of a spec for a cluster at level 2 of rackspan.version with these settings."""
+    level = at_level(2)
+    return level | {"settings": level["settings"] | settings}
 
 
 def requests(kafka: KafkaRacks) -> dict[str, int]:

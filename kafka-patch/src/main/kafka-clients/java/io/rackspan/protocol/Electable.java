@@ -56,6 +56,13 @@ public final class Electable {
         return unclean;
     }
 
+    /** The members that have every acknowledged record, in ascending order. */
+    public List<Integer> complete() {
+        List<Integer> found = new ArrayList<>(members);
+        found.removeAll(unclean);
+        return found;
+    }
+
     /** True for a member that has every acknowledged record. */
     public boolean mayLead(int broker) {
         return members.contains(broker) && !unclean.contains(broker);

@@ -47,7 +47,7 @@ public final class Predictor {
         this.rule = new LeaderRule(view, topic, partition);
         this.isr = left(partition.isr());
         this.eligible = left(eligibleNow());
-        this.candidates = hasSet() ? left(complete()) : isr.isEmpty() ? eligible : isr;
+        this.candidates = hasSet() ? left(partition.electable().complete()) : isr.isEmpty() ? eligible : isr;
     }
 
     /** @param quorum the controllers' quorum after the loss */
@@ -80,11 +80,6 @@ public final class Predictor {
 
     private boolean hasSet() {
         return !partition.electable().isEmpty();
-    }
-
-    /** The members of the electable set that have every acknowledged record. */
-    private List<Integer> complete() {
-        return partition.electable().members().stream().filter(partition.electable()::mayLead).toList();
     }
 
     private boolean isLeft(int broker) {
@@ -141,7 +136,7 @@ public final class Predictor {
 
     private boolean isAcknowledgedByFew() {
         List<Integer> members = partition.electable().members();
-        return rule.hasSets() ? rule.isQuorum(complete()) && left(members).size() == members.size() : rule.isQuorum(isr);
+        return rule.hasSets() ? rule.isQuorum(partition.electable().complete()) && left(members).size() == members.size() : rule.isQuorum(isr);
     }
 
     /** There is no leader now, although a replica could be elected: what prevents it, as a failed disk, may continue. */
@@ -189,7 +184,7 @@ public final class Predictor {
     }
 
     private Set<Integer> holders() {
-        Set<Integer> holders = new LinkedHashSet<>(hasSet() ? complete() : partition.isr());
+        Set<Integer> holders = new LinkedHashSet<>(hasSet() ? partition.electable().complete() : partition.isr());
         if (!hasSet())
             holders.addAll(eligibleNow());
         return holders;

@@ -22,8 +22,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Gauges of the active controller: how many racks may be lost at once, whichever they are, without losing availability or data, for the
- * cluster and for each topic; and of how many partitions no member of the electable set may lead. Computed by a thread of its own, at most once in a while. The controllers' own quorum is not counted, as
- * metadata has no racks of controllers.
+ * cluster and for each topic; and of how many partitions no member of the electable set may lead. Computed by a thread of its own, at most
+ * once in a while. The controllers' own quorum is not counted, as metadata has no racks of controllers.
  */
 public final class RackFailureMetrics implements MetadataPublisher {
 

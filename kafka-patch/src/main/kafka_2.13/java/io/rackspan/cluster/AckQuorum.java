@@ -247,39 +247,21 @@ public final class AckQuorum {
     private void rebuild(PartitionState state, int minReplicas, int minRacks, List<Integer> members) {
         settled = null;
         BrokerRacks where = minRacks > 1 ? racks.get() : BrokerRacks.EMPTY;
-        QuorumOffset quorum = members == null ? bySize(state, where, minReplicas, minRacks) : ofAll(members);
+        // At level 1 any replicas in sync that are enough, at level 2 these replicas, each of them
+        Collection<Integer> counted = members == null ? state.isr() : members;
+        QuorumOffset quorum = members == null ? new QuorumOffset(counted.size(), minReplicas, minRacks) : new QuorumOffset(counted.size(), Math.max(1, counted.size()), 1);
+        List<String> numbered = new ArrayList<>();
+        for (int id : counted) {
+            Replica follower = id == leader ? null : followers.apply(id);
+            if (id == leader)
+                quorum.add(this, number(where.settledRackOf(id), numbered), Long.MAX_VALUE);
+            else if (follower != null && (members != null || !leaves(id, state)))
+                quorum.add(follower, number(where.settledRackOf(id), numbered), end(follower));
+        }
         quorum.settle();
         view = new View(state, where, minReplicas, minRacks, members, quorum);
         // Never above what waiters were woken for: an advance that was noticed here first is signalled by the next report.
         signalled = Math.min(signalled, quorum.offset());
-    }
-
-    /** The quorum of level 1: any replicas in sync that are enough. */
-    private QuorumOffset bySize(PartitionState state, BrokerRacks where, int minReplicas, int minRacks) {
-        Collection<Integer> isr = state.isr();
-        QuorumOffset quorum = new QuorumOffset(isr.size(), minReplicas, minRacks);
-        List<String> numbered = new ArrayList<>();
-        for (int id : isr) {
-            Replica follower = id == leader ? null : followers.apply(id);
-            if (id == leader)
-                quorum.add(this, number(where.settledRackOf(id), numbered), Long.MAX_VALUE);
-            else if (follower != null && !leaves(id, state))
-                quorum.add(follower, number(where.settledRackOf(id), numbered), end(follower));
-        }
-        return quorum;
-    }
-
-    /** The quorum of level 2: these replicas, each of them. */
-    private QuorumOffset ofAll(List<Integer> members) {
-        QuorumOffset quorum = new QuorumOffset(members.size(), Math.max(1, members.size()), 1);
-        for (int id : members) {
-            Replica follower = id == leader ? null : followers.apply(id);
-            if (id == leader)
-                quorum.add(this, QuorumOffset.NO_RACK, Long.MAX_VALUE);
-            else if (follower != null)
-                quorum.add(follower, QuorumOffset.NO_RACK, end(follower));
-        }
-        return quorum;
     }
 
     /** In-sync replicas that this leader proposes to remove may be out of the ISR already. One that it proposes to add is not in it. */

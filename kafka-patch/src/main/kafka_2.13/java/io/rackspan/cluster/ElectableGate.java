@@ -33,7 +33,7 @@ public final class ElectableGate {
     /** How often it is looked whether another set is better while nothing else changes. One that has to be replaced is looked for at each report. */
     private static final long CHECK_MS = 10;
 
-    private record Assignment(List<Integer> replicas, List<Integer> adding, List<Integer> removing) {
+    private record Assignment(List<Integer> replicas, List<Integer> removing) {
 
         private List<Integer> staying() {
             return removing.isEmpty() ? replicas : replicas.stream().filter(replica -> !removing.contains(replica)).toList();
@@ -61,7 +61,7 @@ public final class ElectableGate {
 
     private volatile Electable committed = Electable.NONE;
     private volatile Electable proposed = null;
-    private volatile Assignment assignment = new Assignment(List.of(), List.of(), List.of());
+    private volatile Assignment assignment = new Assignment(List.of(), List.of());
     private volatile Awaited awaited = new Awaited(null, null, 0, 0, null, List.of());
 
     /** The partition epoch at which the controller has refused a proposal: none follows before a later one is registered. */
@@ -89,7 +89,7 @@ public final class ElectableGate {
 
     /** Takes over what the metadata has. */
     public void registered(PartitionRegistration registration) {
-        assignment = new Assignment(Replicas.toList(registration.replicas), Replicas.toList(registration.addingReplicas), Replicas.toList(registration.removingReplicas));
+        assignment = new Assignment(Replicas.toList(registration.replicas), Replicas.toList(registration.removingReplicas));
         settled(registration.electable);
     }
 
@@ -188,7 +188,7 @@ public final class ElectableGate {
     }
 
     private List<Integer> members(Electable now, Electable going, int minReplicas, int minRacks) {
-        List<Integer> leading = now.members().stream().filter(now::mayLead).toList();
+        List<Integer> leading = now.complete();
         boolean suffices = leading.contains(quorum.leader()) && leading.size() >= minReplicas && (minRacks <= 1 || racks.brokerRacks().span(leading) >= minRacks);
         if (!suffices || going != null && going.isEmpty())
             return List.of();

@@ -80,7 +80,7 @@ public final class QuorumGates {
 
     private Integer electableReplicas() {
         Electable set = electable.committed();
-        return partition.log() == null || set.isEmpty() ? null : set.members().size() - set.unclean().size();
+        return partition.log() == null || set.isEmpty() ? null : set.complete().size();
     }
 
     /** Records that were acknowledged in this term and that the high watermark has not reached; 0 on followers. */
