@@ -233,10 +233,22 @@ final class AckQuorumTest {
 
     @Test
     void whatWasAcknowledgedIsForgottenWithTheTerm() {
-        quorum.acknowledged(5);
-        quorum.acknowledged(3);
+        AckQuorum.Waiter waiter = quorum.await();
+        quorum.acknowledged(waiter, 5);
+        quorum.acknowledged(waiter, 3);
         assertEquals(5, quorum.acknowledged());
         quorum.startTerm();
+        assertEquals(0, quorum.acknowledged());
+    }
+
+    @Test
+    void anAnswerThatIsLateIsNotNotedInTheNextTerm() {
+        AckQuorum.Waiter waiter = quorum.await();
+        quorum.startTerm();
+        quorum.acknowledged(waiter, 5);
+        assertEquals(0, quorum.acknowledged());
+        quorum.endTerm();
+        quorum.acknowledged(waiter, 5);
         assertEquals(0, quorum.acknowledged());
     }
 

@@ -82,7 +82,7 @@ final class ElectableKnockout {
         try {
             return what.get();
         } finally {
-            quorum.acknowledged(acknowledged);
+            set(ACKNOWLEDGED, quorum, Math.max(acknowledged, quorum.acknowledged()));
             if (world.isBroken(Rule.MEMBER_EPOCH_START))
                 partition.leaderEpochStartOffsetOpt_$eq(start);
         }

@@ -121,7 +121,7 @@ final class Writes {
         if (error != Errors.NONE)
             return;
         if (request.acks == QUORUM)
-            broker.partition().quorumGates().acknowledged(request.offset, request.offset + 1);
+            broker.partition().quorumGates().acknowledged(request.waiter, request.offset, request.offset + 1);
         world.guarantee.acknowledged(broker, request);
     }
 

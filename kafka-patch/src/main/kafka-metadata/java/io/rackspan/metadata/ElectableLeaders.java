@@ -19,18 +19,13 @@ public final class ElectableLeaders {
 
     private ElectableLeaders() { }
 
-    /** True from the level on at which partitions have electable sets. */
-    public static boolean areInForce(short level) {
-        return level >= RackspanVersion.RSV_2.featureLevel();
-    }
-
     /**
      * True if the electable set that a leader proposes is refused: the level does not allow one, the leader is not in it, or a member is not in the
      * ISR that is proposed with it, whose brokers' epochs the base has checked. A proposal of none, and one without a set, is never refused.
      */
     public static boolean isRefused(short level, int leader, PartitionData proposal) {
         Electable proposed = Electable.in(proposal, Electable.NONE);
-        return !proposed.isEmpty() && !(areInForce(level) && proposed.unclean().isEmpty() && proposed.members().contains(leader) &&
+        return !proposed.isEmpty() && !(RackspanVersion.hasElectableSets(level) && proposed.unclean().isEmpty() && proposed.members().contains(leader) &&
             proposal.newIsrWithEpochs().stream().map(BrokerState::brokerId).toList().containsAll(proposed.members()));
     }
 

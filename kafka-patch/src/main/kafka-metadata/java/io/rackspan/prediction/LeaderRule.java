@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rackspan.prediction;
 
-import io.rackspan.metadata.ElectableLeaders;
+import io.rackspan.common.RackspanVersion;
 import io.rackspan.metadata.EligibleSpan;
 import io.rackspan.metadata.InternalTopics;
 import io.rackspan.protocol.Racks;
@@ -80,7 +80,7 @@ public final class LeaderRule {
 
     /** True if acks=min.insync.replicas is acknowledged by an electable set: it loses nothing then. */
     public boolean hasSets() {
-        return ElectableLeaders.areInForce(view.level()) && (minReplicas() > 1 || settings.minRacks() > 1);
+        return RackspanVersion.hasElectableSets(view.level()) && (minReplicas() > 1 || settings.minRacks() > 1);
     }
 
     public Settings settings() {

@@ -38,6 +38,11 @@ public enum RackspanVersion implements FeatureVersion {
         return finalizedVersions.getOrDefault(FEATURE_NAME, (short) 0);
     }
 
+    /** True from the level on at which partitions have electable sets. */
+    public static boolean hasElectableSets(short level) {
+        return level >= RSV_2.level;
+    }
+
     /** Words for what to do where something needs a higher level. */
     public static String howToRaise() {
         return "Raise it with kafka-features.sh --bootstrap-server HOST:PORT upgrade --feature " + FEATURE_NAME + "=" + LATEST_PRODUCTION.level + ".";

@@ -198,9 +198,9 @@ public final class AckQuorum {
         return replica == null ? QuorumOffset.NONE : end(replica);
     }
 
-    /** Notes that everything below this offset is acknowledged. */
-    public synchronized void acknowledged(long offset) {
-        if (offset > acknowledged)
+    /** Notes that everything below this offset is acknowledged, unless the waiter's term is over. */
+    public synchronized void acknowledged(Waiter waiter, long offset) {
+        if (isInTerm(waiter) && offset > acknowledged)
             acknowledged = offset;
     }
 

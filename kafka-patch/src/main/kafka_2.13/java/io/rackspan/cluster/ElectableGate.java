@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rackspan.cluster;
 
-import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.metadata.Replicas;
 import org.apache.kafka.server.partition.PartitionState;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 
+import io.rackspan.common.RackspanVersion;
 import io.rackspan.metadata.BrokerRacks;
-import io.rackspan.metadata.ElectableLeaders;
 import io.rackspan.metadata.RackRules;
 import io.rackspan.protocol.Electable;
 
@@ -84,13 +83,13 @@ public final class ElectableGate {
 
     private boolean isInForce() {
         RackRules rules = racks.rules();
-        return rules != null && ElectableLeaders.areInForce(rules.level());
+        return rules != null && RackspanVersion.hasElectableSets(rules.level());
     }
 
     /** Takes over what the metadata has. */
-    public void registered(PartitionRegistration registration) {
-        assignment = new Assignment(Replicas.toList(registration.replicas), Replicas.toList(registration.removingReplicas));
-        settled(registration.electable);
+    public void registered(Electable registered, int[] replicas, int[] removing) {
+        assignment = new Assignment(Replicas.toList(replicas), Replicas.toList(removing));
+        settled(registered);
     }
 
     /** The controller has answered with this set; null if the answer has none. */
@@ -133,10 +132,8 @@ public final class ElectableGate {
         return !committed.isEmpty() || wasAwaited || quorum.isAwaited() && isInForce();
     }
 
-    /** The log ends here, for the choice of the fastest followers. Call it while the request that has appended is awaited. */
+    /** The log ends here, for the choice of the fastest followers. Call it if {@link #isActive}, while the request that has appended is awaited. */
     public void appended(long end, long nowMs) {
-        if (!isActive())
-            return;
         noteAwaited(nowMs);
         delays.appended(end, nowMs);
     }
@@ -151,8 +148,7 @@ public final class ElectableGate {
 
     /** A follower has reported its log end, for the same. */
     public void reported(int follower, long end, long nowMs) {
-        if (isActive())
-            delays.reported(follower, end, nowMs);
+        delays.reported(follower, end, nowMs);
     }
 
     /** True if the high watermark may not move, as a member of the committed or of the proposed set is not in the ISR that it waits for. */

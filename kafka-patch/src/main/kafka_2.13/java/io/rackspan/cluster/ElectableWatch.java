@@ -3,7 +3,7 @@ package io.rackspan.cluster;
 
 import org.apache.kafka.common.TopicPartition;
 
-import io.rackspan.metadata.ElectableLeaders;
+import io.rackspan.common.RackspanVersion;
 import io.rackspan.metadata.RackRules;
 
 import java.util.Set;
@@ -23,7 +23,7 @@ public final class ElectableWatch {
 
     /** Watches the partitions on which a request waits; none below level 2. */
     public void begin(QuorumWaiters waiters, RackRules rules) {
-        if (rules != null && ElectableLeaders.areInForce(rules.level()))
+        if (rules != null && RackspanVersion.hasElectableSets(rules.level()))
             partitions.addAll(waiters.partitions());
     }
 

@@ -109,26 +109,26 @@ public final class QuorumGates {
             PartitionState state = partition.state();
             int minReplicas = partition.minReplicas(log);
             Errors error = state.isr().size() < minReplicas ? Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND : racks.checkAfterAppend(AppendOrigin.CLIENT);
-            boolean reached = error == Errors.NONE && (log.highWatermark() >= requiredOffset || !racks.ledger().holds() && isReached(requiredOffset, state, minReplicas));
+            boolean reached = error == Errors.NONE && (log.highWatermark() >= requiredOffset || !racks.ledger().holds() && isReached(waiter, requiredOffset, state, minReplicas));
             return new Tuple2<>(reached, error);
         } finally {
             readLock.unlock();
         }
     }
 
-    private boolean isReached(long requiredOffset, PartitionState state, int minReplicas) {
+    private boolean isReached(AckQuorum.Waiter waiter, long requiredOffset, PartitionState state, int minReplicas) {
         int minRacks = racks.ledger().quorumRacks(state);
         List<Integer> members = electable.awaited(minReplicas, minRacks);
         boolean reached = quorum.reached(requiredOffset, state, minReplicas, minRacks, members);
         // Noted before the lock is given back: who joins the electable set must have it
         if (reached && members != null)
-            quorum.acknowledged(requiredOffset);
+            quorum.acknowledged(waiter, requiredOffset);
         return reached;
     }
 
     /** Notes an acknowledgement by the quorum; returns how many of its records are above the high watermark. */
-    public long acknowledged(long baseOffset, long requiredOffset) {
-        quorum.acknowledged(requiredOffset);
+    public long acknowledged(AckQuorum.Waiter waiter, long baseOffset, long requiredOffset) {
+        quorum.acknowledged(waiter, requiredOffset);
         UnifiedLog log = partition.log();
         return log == null ? 0 : Math.max(0, requiredOffset - Math.max(baseOffset, log.highWatermark()));
     }

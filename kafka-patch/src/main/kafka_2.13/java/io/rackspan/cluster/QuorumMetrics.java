@@ -73,7 +73,7 @@ public final class QuorumMetrics {
             String why = gates.refusalAfterAppend(error, time);
             answers.get().forEach(answer -> answer.errorMessage = why);
         } else if (waiter != null && enough && error == Errors.NONE)
-            answers.get().forEach(answer -> rate.mark(gates.acknowledged(answer.baseOffset, requiredOffset)));
+            answers.get().forEach(answer -> rate.mark(gates.acknowledged(waiter, answer.baseOffset, requiredOffset)));
     }
 
     private static long sum(Iterator<QuorumGates> led, ToLongFunction<QuorumGates> what) {

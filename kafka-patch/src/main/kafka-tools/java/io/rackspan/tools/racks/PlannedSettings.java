@@ -5,7 +5,6 @@ import org.apache.kafka.common.config.TopicConfig;
 
 import io.rackspan.prediction.ClusterView;
 import io.rackspan.common.RackspanVersion;
-import io.rackspan.metadata.ElectableLeaders;
 import io.rackspan.metadata.LevelSettings;
 import io.rackspan.prediction.ClusterView.Partition;
 import io.rackspan.prediction.ClusterView.Settings;
@@ -91,7 +90,7 @@ final class PlannedSettings {
     /** The cluster at another level of rackspan.version. It is not lowered below level 2 before its last electable set is empty. */
     static ClusterView atLevel(ClusterView view, short level) {
         SortedMap<String, Topic> topics = new TreeMap<>(view.topics());
-        if (!ElectableLeaders.areInForce(level))
+        if (!RackspanVersion.hasElectableSets(level))
             topics.replaceAll((name, topic) -> new Topic(name, topic.own(), topic.partitions().stream().map(p -> p.withElectable(Electable.NONE)).toList()));
         return new ClusterView(level, view.elr(), view.brokers(), view.defaults(), topics, view.voters());
     }
