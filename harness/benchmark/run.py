@@ -26,6 +26,7 @@ from harness.load.command import Produce
 from harness.recording import follower_fetches
 from harness.run_folder.run_folder import RunFolder
 from harness.spec.cluster_spec import ClusterSpec
+from harness.spec.rackspan_level import at_level
 
 _RTT_SAMPLES, _RTT_ROUNDS = 15, 4
 _JVM = ("-XX:+UseSerialGC",)
@@ -74,20 +75,20 @@ def run_bench(
     """
     progress = progress or Progress()
     seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
-    kinds = list(dict.fromkeys(m.distribution for m in workload.modes))
-    specs = {kind: cluster_spec(workload, kind, number) for number, kind in enumerate(kinds)}
+    kinds = list(dict.fromkeys(m.cluster for m in workload.modes))
+    specs = {kind: cluster_spec(workload, *kind, number) for number, kind in enumerate(kinds)}
     name, place = f"bench-{workload.name}", campaign or {}
     plan = planned(workload, seed, earlier_runs(runs, name, str(place.get("id", ""))))
     with RunFolder.create(runs, name, kind="bench", seed=seed, plan=plan) as run, ExitStack() as stack:
         clusters = {kind: stack.enter_context(KafkaCluster.running(s, progress=progress)) for kind, s in specs.items()}
         run.update(
-            spec={**_reported(workload, clusters), "campaign": place},
-            versions={kind: c.distribution.version for kind, c in clusters.items()},
+            spec={**_reported(workload, list(clusters.values())), "campaign": place},
+            versions={kind: c.distribution.version for (kind, _), c in clusters.items()},
             patches=[name for c in clusters.values() for name in c.distribution.patches],
         )
         load = stack.enter_context(load_clients(run))
         with progress.step(f"{len(workload.modes)} topics and warm clients"):
-            mode_runs = [_mode_run(workload, mode, clusters[mode.distribution], load, seed) for mode in workload.modes]
+            mode_runs = [_mode_run(workload, mode, clusters[mode.cluster], load, seed) for mode in workload.modes]
             for cluster in clusters.values():
                 cluster.wait_in_sync()
         for cluster in clusters.values():
@@ -107,19 +108,23 @@ def run_bench(
     return run.path
 
 
-def cluster_spec(workload: Workload, distribution: str, number: int) -> ClusterSpec:
-    """The workload's cluster with one of its distributions; they run mode_run by mode_run."""
+def cluster_spec(workload: Workload, distribution: str, level: int | None, number: int) -> ClusterSpec:
+    """The workload's cluster with one of its distributions and levels; they run mode_run by mode_run."""
     changes: dict[str, Any] = {"name": f"bench-{number}-{workload.name}"[:40].rstrip("-"), "distribution": distribution}
+    if level is not None:
+        chosen = at_level(level)
+        changes["features"] = workload.cluster.features | chosen["features"]
+        changes["settings"] = workload.cluster.settings | chosen["settings"]
     if workload.oracle:
         changes["debug"] = [*workload.cluster.debug, follower_fetches.LOGGER]
     return workload.cluster.model_copy(update=changes)
 
 
-def _reported(workload: Workload, clusters: dict[str, KafkaCluster]) -> dict[str, Any]:
+def _reported(workload: Workload, clusters: list[KafkaCluster]) -> dict[str, Any]:
     """The manifest's spec for the analysis: the workload with all defaults, and the racks of the brokers."""
-    brokers = {str(n.id): n.broker_rack for c in clusters.values() for n in c.plan.brokers}
+    brokers = {str(n.id): n.broker_rack for c in clusters for n in c.plan.brokers}
     modes = [{**m.model_dump(), "label": m.shown, "role": m.recorded_role} for m in workload.modes]
-    backend = next(iter(clusters.values())).backend.name
+    backend = clusters[0].backend.name
     return {
         "workload": {**workload.model_dump(mode="json"), "modes": modes},
         "broker_racks": brokers,
@@ -242,7 +247,7 @@ def _healed(workload: Workload, mode_run: ModeRun) -> None:
     """All is as it was before the fault: replicas in sync, and led from where they shall be."""
     mode_run.cluster.wait_in_sync()
     if workload.leaders_fail:
-        for mode in [m for m in workload.modes if m.distribution == mode_run.mode.distribution]:
+        for mode in [m for m in workload.modes if m.cluster == mode_run.mode.cluster]:
             lead(mode_run.cluster, mode.name, range(workload.topic.partitions))
 
 

@@ -19,6 +19,7 @@ from harness.spec.links import LinkState, resolve
 from harness.spec.replica_assignment import assignment
 from harness.spec.topology import Node, plan
 
+OWN_NETWORK = "netns"  # of each cluster
 SHIPPED = project_root() / "campaigns"
 Role = Literal["candidate", "baseline", "control", "least", "stock", "unaffected", "other"]
 
@@ -36,6 +37,9 @@ class Mode(Strict):
     )
     label: str = Field("", description="how the report calls it; by default made of the values below")
     distribution: str = Field("rackspan", description="rackspan, stock, or the path of an unpacked distribution")
+    level: int | None = Field(
+        None, ge=1, description="level of rackspan.version of its cluster; by default that of a new cluster"
+    )
     acks: str = "all"
     topic: dict[str, str] = Field(default_factory=dict, description="settings of its topic, over the workload's")
 
@@ -45,9 +49,15 @@ class Mode(Strict):
         return self.name if self.role == "other" else self.role
 
     @property
+    def cluster(self) -> tuple[str, int | None]:
+        """Distribution and level: modes with the same share a cluster."""
+        return self.distribution, self.level
+
+    @property
     def shown(self) -> str:
         """Name of the mode in reports."""
-        parts = [self.distribution, f"acks={self.acks}", *(f"{k}={v}" for k, v in self.topic.items())]
+        level = [] if self.level is None else [f"level {self.level}"]
+        parts = [self.distribution, *level, f"acks={self.acks}", *(f"{k}={v}" for k, v in self.topic.items())]
         return self.label or " ".join(parts)
 
 
@@ -247,6 +257,13 @@ class Workload(Strict):
                 f"workload {self.name} cannot run on the backend {backend}",
                 observed=f"it requires delays between racks, and {backend} has none",
                 do=f"run it with --backend {' or '.join(able)}",
+            )
+        clusters = len({m.cluster for m in self.modes})
+        if backend == OWN_NETWORK and clusters > 1:
+            raise environment_error(
+                f"workload {self.name} cannot run on the backend {backend}",
+                observed=f"its modes need {clusters} clusters at a time, and a process is in one network",
+                do="run it with --backend local",
             )
         return self.model_copy(update={"cluster": self.cluster.model_copy(update={"backend": backend})})
 

@@ -33,6 +33,7 @@ LONG_TESTS = {
     "system_tests/frameworks/exactly_once_test.py": "Frameworks.test_acks_min_insync_replicas",
     "system_tests/rack_outage/drawn_predictions_test.py": "DrawnPredictions.test_six_losses_are_as_predicted",
     "system_tests/rack_outage/waiting_test.py": "Waiting.test_with_min_insync_racks",
+    "system_tests/third_party_clients/planned_move_test.py": "ClientsMoved.test_nothing_is_lost_at_level_2",
 }
 # All of the main job's comparison runs, and claims nothing.
 SHORT = ("--rounds", "2", "--block", "4", "--warmup", "3", "--jvm", "quick")

@@ -11,5 +11,5 @@ def at_level(level: int) -> dict[str, Any]:
     """Features and settings of a cluster that is formatted at that level."""
     return {
         "features": {"eligible.leader.replicas.version": 1, "rackspan.version": level},
-        "settings": {"unstable.feature.versions.enable": True} if level > PRODUCTION else {},
+        "settings": {"unstable.feature.versions.enable": "true"} if level > PRODUCTION else {},
     }

@@ -13,6 +13,8 @@ from harness.ducktape_support.steered_service import Row
 # Beyond its own limit a client gets this long, in seconds: machines may stall.
 GRACE_S = 150.0
 OWN_RETRIES = "with its own retries"
+MOVED = "planned move"
+MOVED_LOST = f"{MOVED}: lost"
 
 
 @dataclass
@@ -120,6 +122,19 @@ def outage_that_stays(
         seconds=round(seconds, 1),
         refusals=reported.refused,
     )
+
+
+def planned_move(result: ClientResult, reported: Reported, read: Iterable[Row]) -> None:
+    """The leader moved: nothing acknowledged is lost, and no duplicates if the client is idempotent by default."""
+    lost, twice = _compare(reported.acks, read)
+    wrong = reported.violations()
+    if reported.errors:
+        wrong.append(f"the application saw {reported.errors}")
+    if lost:
+        wrong.append(f"{len(lost)} acknowledged records are lost, first {lost[:5]}")
+    if twice and result.idempotent:
+        wrong.append(f"{len(twice)} records are there more than once, first {twice[:5]}")
+    result.note(MOVED, "no loss", wrong, acknowledged=len(reported.acks.ok), lost=len(lost), twice=len(twice))
 
 
 def own_retries(result: ClientResult, reported: Reported, read: Iterable[Row], begin_ns: int, back_ns: int) -> None:
