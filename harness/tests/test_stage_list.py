@@ -97,8 +97,9 @@ def test_the_default_leaves_second_variants_to_full() -> None:
     for named in chosen[False] - chosen[True]:
         file, _, test = named.partition("::")
         assert f"def {test.partition('.')[2]}(self)" in (project_root() / file).read_text(), named
-    assert "acks system tests (lagging_follower_elected_test, exactly_once_test)" in skipped_without_full(
-        all_stages(Path("x"), False)
+    assert (
+        "acks system tests (lagging_follower_elected_test, exactly_once_test, planned_move_test)"
+        in skipped_without_full(all_stages(Path("x"), False))
     )
 
 
