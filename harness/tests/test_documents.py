@@ -75,6 +75,7 @@ HEAVY = (
     ".venv/bin/python -m spark_analysis.benchmarks.checker --records 1e4",
     ".venv/bin/python -m harness.benchmark.cold_start --rounds 10",
     ".venv/bin/python -m harness.benchmark.large_cluster --rounds 5",
+    ".venv/bin/python -m harness.benchmark.member_hang --trials 12",
 )
 
 # Documents of two minutes or more, with clusters of their own: only `rackspan test --full` runs them.

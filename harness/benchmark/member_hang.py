@@ -1,0 +1,211 @@
+"""Longest silence of a writer while a member of the electable set hangs, beside acks=all (design 3.7, goal P7).
+
+    python -m harness.benchmark.member_hang [--trials 12] [--json FILE]
+
+Three racks of one broker at level 2 of rackspan.version; one topic is written with acks=min.insync.replicas and one
+with acks=all, both led by broker 1. In each trial the follower that is in the electable set is paused for some seconds,
+stays in the in-sync set, and continues; a silence is the time without an acknowledgement from the pause on. For
+acks=all it lasts as long as the pause, which is what it would do until replica.lag.time.max.ms. Prints a table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+
+from harness.admin.topics import Topics
+from harness.benchmark.load_clients import priority
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.common import markdown
+from harness.common.atomic_files import write_aside
+from harness.common.errors import RackspanError
+from harness.common.process_tree import end_on_signals
+from harness.common.wait import Pending, pause, wait_for
+from harness.load.client import LoadClient
+from harness.load.command import Produce, java_command, load_jar
+from harness.load.process import LoadProcess
+from harness.load.records import read_acks
+from harness.spec.cluster_spec import ClusterSpec
+from harness.spec.rackspan_level import at_level
+
+GOAL_MS = 250.0
+ENOUGH = 12  # trials; of fewer the goal is neither met nor missed
+MODES = ("min.insync.replicas", "all")
+LEADER = 1
+PAUSE_S, REST_S, WARM_UP_S = 3.0, 4.0, 20.0
+RATE = 200.0
+# A paused broker stays registered and in sync for longer than any pause.
+LASTING = {"broker.session.timeout.ms": 240000, "replica.lag.time.max.ms": 240000}
+_ELECTABLE = re.compile(r"\bElectable: ([\d,]+)")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One pause: the paused broker, the set before, and when it began and ended, in ns since the epoch."""
+
+    member: int
+    before: tuple[int, ...]
+    begin_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True)
+class Silence:
+    """The longest silence of a mode in one trial, in milliseconds; at least that, if it is as long as the pause."""
+
+    acks: str
+    trial: int
+    ms: float
+
+
+def longest_ms(done_ns: Iterable[int], begin_ns: int, end_ns: int) -> float:
+    """Longest time without an acknowledgement in milliseconds, between a begin and an end that count as ones."""
+    within = sorted(done for done in done_ns if begin_ns < done < end_ns)
+    edges = [begin_ns, *within, end_ns]
+    return max(b - a for a, b in pairwise(edges)) / 1e6
+
+
+def electable(described: str) -> tuple[int, ...]:
+    """The electable set in an output of `kafka-topics.sh --describe` about one partition; () if it has none."""
+    found = _ELECTABLE.search(described)
+    return tuple(sorted(map(int, found[1].split(",")))) if found else ()
+
+
+def spec() -> ClusterSpec:
+    """A cluster at level 2 on which a paused broker stays in sync."""
+    level = at_level(2)
+    return ClusterSpec.model_validate(
+        {
+            "name": "member-hang",
+            "racks": "a:1,b:1,c:1",
+            "controllers": 1,
+            "profile": "kafka-defaults",
+            "metrics": False,
+            "jvm": "full",
+            **level,
+            "settings": level["settings"] | LASTING,
+        }
+    )
+
+
+def describe(cluster: KafkaCluster, topic: str, folder: Path) -> tuple[int, ...]:
+    """The electable set of the topic's only partition. Raises RackspanError if the tool fails."""
+    line = [cluster.distribution.script("kafka-topics.sh"), "--describe", "--topic", topic]
+    environment = {"PATH": "/usr/bin:/bin", "LOG_DIR": str(folder)}
+    ran = subprocess.run(
+        [*line, "--bootstrap-server", cluster.plan.brokers[0].endpoint],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    if ran.returncode:
+        raise RackspanError(
+            f"{topic} could not be described", observed=(ran.stderr or ran.stdout)[-2000:], do="correct what it names"
+        )
+    return electable(ran.stdout)
+
+
+def one(cluster: KafkaCluster, topic: str, folder: Path) -> Trial:
+    """Pauses the follower that is in the electable set, and waits until it has caught up."""
+
+    def known() -> tuple[int, ...] | Pending:
+        return describe(cluster, topic, folder) or Pending("the partition has no electable set")
+
+    before = wait_for(f"{topic} to have an electable set", known, 60, every=0.5)
+    member = next(broker for broker in before if broker != LEADER)
+    name = next(node.name for node in cluster.plan.brokers if node.id == member)
+    begin = time.time_ns()
+    cluster.pause(name)
+    try:
+        pause(PAUSE_S)
+        end = time.time_ns()
+    finally:
+        cluster.resume(name)
+    cluster.wait_in_sync()
+    pause(REST_S)
+    return Trial(member, before, begin, end)
+
+
+def measure(trials: int) -> tuple[list[Trial], list[Silence]]:
+    """All trials on one cluster, and the silences of both modes. Raises RackspanError."""
+    with tempfile.TemporaryDirectory(prefix="rackspan-member-hang-") as name, ExitStack() as stack:
+        folder = Path(name)
+        cluster = stack.enter_context(KafkaCluster.running(spec()))
+        bootstrap = cluster.plan.brokers[0].endpoint  # a client that asks a paused broker for metadata waits for it
+        topics = Topics(bootstrap)
+        clients: dict[str, tuple[LoadClient, Path]] = {}
+        for acks in MODES:
+            topic = acks.replace(".", "-")
+            topics.create(topic, [[LEADER, 2, 3]], min_insync_replicas=2, min_insync_racks=2)
+            out = folder / f"{topic}.bin"
+            produce = Produce(topic, bootstrap, topic, out, rate=RATE, acks=acks, close_seconds=20, control=True)
+            command = java_command(load_jar(), cluster.distribution.home / "libs", produce.args())
+            process = stack.enter_context(LoadProcess(command, folder / f"{topic}.log", nice=priority()))
+            process.wait_line("started", 60)
+            clients[acks] = process, out
+        pause(WARM_UP_S)
+        done = []
+        for number in range(trials):
+            done.append(one(cluster, MODES[0].replace(".", "-"), folder))
+            print(f"trial {number + 1} of {trials}: {done[-1]}", file=sys.stderr)
+        silences = []
+        for acks, (client, out) in clients.items():
+            client.stop(60)
+            rows = read_acks(out).to_pylist()
+            answered = [row["done_ns"] for row in rows if row["result"] == "OK"]
+            silences += [Silence(acks, n, longest_ms(answered, t.begin_ns, t.end_ns)) for n, t in enumerate(done)]
+        return done, silences
+
+
+def summary(trials: Sequence[Trial], silences: Sequence[Silence]) -> str:
+    """A table: of each mode the median, the lowest and the highest silence, and whether the median meets the goal."""
+    rows = []
+    for acks in MODES:
+        found = [s.ms for s in silences if s.acks == acks]
+        spread = f"{min(found):.0f} to {max(found):.0f}"
+        rows.append((f"acks={acks}", len(found), f"{median(found):.0f}", spread, _verdict(acks, trials, found)))
+    return markdown.table(("mode", "trials", "ms", "lowest and highest", f"{GOAL_MS:.0f} ms"), rows, right=(1, 2))
+
+
+def _verdict(acks: str, trials: Sequence[Trial], found: Sequence[float]) -> str:
+    if acks != MODES[0]:
+        return "as long as the pause" if min(found) >= PAUSE_S * 1000 else "answered during the pause"
+    if not all(t.member in t.before for t in trials) or len(found) < ENOUGH:
+        return "not enough runs"
+    return "met" if median(found) <= GOAL_MS else "missed"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measures and prints; exit codes as those of the command."""
+    end_on_signals()
+    parser = argparse.ArgumentParser(prog="python -m harness.benchmark.member_hang", description=__doc__)
+    parser.add_argument("--trials", type=int, default=ENOUGH, metavar="COUNT")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write each trial there")
+    options = parser.parse_args(arguments)
+    try:
+        trials, silences = measure(max(1, options.trials))
+    except RackspanError as e:
+        print(e, file=sys.stderr)
+        return int(e.code)
+    if options.json:
+        found = {"trials": [asdict(t) for t in trials], "silences": [asdict(s) for s in silences]}
+        write_aside(options.json, json.dumps(found, indent=1) + "\n")
+    print(summary(trials, silences))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
