@@ -139,6 +139,7 @@ def _mode_run(workload: Workload, mode: Mode, cluster: KafkaCluster, load: LoadC
     # A client that asks a paused broker for metadata waits for it: it never hears of one before it is warm.
     bootstrap = ",".join(n.endpoint for n in cluster.plan.brokers if n.id not in broken)
     replicas = workload.replicas(cluster.plan.brokers, without=broken if mode.role == "unaffected" else set())
+    cluster.backend.enter()  # another cluster may have a network of its own with the same addresses
     topics = Topics(bootstrap)
     topics.create(mode.name, replicas, **workload.topic.settings, **mode.topic)
     produce = Produce(
@@ -192,6 +193,7 @@ def _turn(
 ) -> list[str]:
     """Returns why the block is invalid."""
     mode, plan = mode_run.mode, workload.blocks
+    mode_run.cluster.backend.enter()
     data = {"block": number, "pair": pair, "mode": mode.shown, "role": mode.recorded_role, "producer": mode.name}
     total = plan.rounds * len(workload.modes)
     place = f"block {number + 1} of {total}" if number < total else f"block {number + 1}, for one that is invalid"

@@ -19,7 +19,6 @@ from harness.spec.links import LinkState, resolve
 from harness.spec.replica_assignment import assignment
 from harness.spec.topology import Node, plan
 
-OWN_NETWORK = "netns"  # of each cluster
 SHIPPED = project_root() / "campaigns"
 Role = Literal["candidate", "baseline", "control", "least", "stock", "unaffected", "other"]
 
@@ -257,13 +256,6 @@ class Workload(Strict):
                 f"workload {self.name} cannot run on the backend {backend}",
                 observed=f"it requires delays between racks, and {backend} has none",
                 do=f"run it with --backend {' or '.join(able)}",
-            )
-        clusters = len({m.cluster for m in self.modes})
-        if backend == OWN_NETWORK and clusters > 1:
-            raise environment_error(
-                f"workload {self.name} cannot run on the backend {backend}",
-                observed=f"its modes need {clusters} clusters at a time, and a process is in one network",
-                do="run it with --backend local",
             )
         return self.model_copy(update={"cluster": self.cluster.model_copy(update={"backend": backend})})
 

@@ -221,20 +221,13 @@ def test_an_oracle_enables_the_fetch_log_of_brokers() -> None:
 
 
 def test_modes_of_one_distribution_at_two_levels_have_a_cluster_each() -> None:
-    modes = workload.load("electable-levels").modes
-    assert [m.cluster for m in modes] == [("rackspan", level) for level in (2, 1, 1, 2, 1)]
+    modes = workload.load("electable-racks").modes
+    assert [m.cluster for m in modes] == [("rackspan", level) for level in (2, 1, 1, 2)]
     assert made().modes[0].cluster == ("rackspan", None)
-    low, high = (cluster_spec(workload.load("electable-levels"), "rackspan", level, 0) for level in (1, 2))
+    low, high = (cluster_spec(workload.load("electable-racks"), "rackspan", level, 0) for level in (1, 2))
     assert (low.features["rackspan.version"], high.features["rackspan.version"]) == (1, 2)
-    assert (low.settings, high.settings) == ({}, {"unstable.feature.versions.enable": "true"})
-
-
-def test_two_clusters_are_refused_where_each_has_a_network_of_its_own() -> None:
-    with pytest.raises(RackspanError) as e:
-        workload.load("electable-levels").on("netns")
-    assert "its modes need 2 clusters at a time, and a process is in one network" in str(e.value)
-    assert "run it with --backend local" in str(e.value)
-    assert workload.load("racks-2ms").on("netns").cluster.backend == "netns"
+    assert low.settings == {"broker.session.timeout.ms": "60000"}
+    assert high.settings == low.settings | {"unstable.feature.versions.enable": "true"}
 
 
 def test_fetches_are_read_from_debug_lines_of_the_broker() -> None:
