@@ -10,7 +10,6 @@ distributions take turns, and the order changes with each round. Prints a table.
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import socket
 import subprocess
@@ -22,13 +21,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import psutil
 
+from harness.benchmark.printed_table import print_table
 from harness.cluster.cluster_view import view
 from harness.common import markdown
-from harness.common.atomic_files import write_aside
 from harness.common.errors import RackspanError
 from harness.common.process_tree import end_on_signals
 from harness.common.wait import Pending, wait_for
@@ -157,15 +156,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=10, metavar="COUNT")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write each start there")
     options = parser.parse_args(arguments)
-    try:
+
+    def measured() -> tuple[dict[str, Any], str]:
         starts, sizes = run(max(1, options.rounds))
-    except RackspanError as e:
-        print(e, file=sys.stderr)
-        return int(e.code)
-    if options.json:
-        write_aside(options.json, json.dumps({"sizes": sizes, "starts": [asdict(s) for s in starts]}, indent=1) + "\n")
-    print(summary(starts, sizes))
-    return 0
+        return {"sizes": sizes, "starts": [asdict(s) for s in starts]}, summary(starts, sizes)
+
+    return print_table(measured, options.json)
 
 
 if __name__ == "__main__":

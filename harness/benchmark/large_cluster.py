@@ -10,22 +10,21 @@ same distribution is run in the same rounds, as what reading that many partition
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import psutil
 
 from harness.admin.topics import Topics
+from harness.benchmark.printed_table import print_table
+from harness.benchmark.script_output import SECONDS, script_output
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common import markdown
-from harness.common.atomic_files import write_aside
-from harness.common.errors import RackspanError
 from harness.common.process_tree import end_on_signals
 from harness.spec.cluster_spec import ClusterSpec
 
@@ -34,7 +33,6 @@ ENOUGH = 5  # rounds; in fewer the goal is neither met nor missed
 PER_TOPIC = 100
 _REST_S, _RESTS = 5.0, 24
 _RESTING = 15.0  # percent of all processors
-SECONDS = 300.0
 DESCRIBE = "kafka-topics.sh --describe"
 QUESTIONS: dict[str, tuple[str, ...]] = {
     DESCRIBE: ("kafka-topics.sh", "--describe"),
@@ -67,17 +65,9 @@ def command(cluster: KafkaCluster, question: str) -> list[str]:
 
 def ask(question: str, number: int, line: Sequence[str], folder: Path) -> Answer:
     """Runs a command line once; `folder` is for the tool's own logs. Raises RackspanError if it could not answer."""
-    environment = {"PATH": "/usr/bin:/bin", "LOG_DIR": str(folder)}
     begin = time.monotonic()
-    ran = subprocess.run(line, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS)
-    seconds = time.monotonic() - begin
-    if ran.returncode not in (0, 1):
-        raise RackspanError(
-            f"{question} could not answer",
-            observed=(ran.stderr or ran.stdout).decode(errors="replace")[-2000:] or f"exit code {ran.returncode}",
-            do="correct what it names",
-        )
-    return Answer(question, number, seconds, len(ran.stdout))
+    printed = script_output(line, folder, f"{question} could not answer", answers=(0, 1))
+    return Answer(question, number, time.monotonic() - begin, len(printed))
 
 
 def spec() -> ClusterSpec:
@@ -172,15 +162,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=ENOUGH, metavar="COUNT")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write each answer there")
     options = parser.parse_args(arguments)
-    try:
+
+    def measured() -> tuple[list[dict[str, Any]], str]:
         answers = run(max(1, options.partitions), max(1, options.rounds))
-    except RackspanError as e:
-        print(e, file=sys.stderr)
-        return int(e.code)
-    if options.json:
-        write_aside(options.json, json.dumps([asdict(a) for a in answers], indent=1) + "\n")
-    print(summary(answers))
-    return 0
+        return [asdict(a) for a in answers], summary(answers)
+
+    return print_table(measured, options.json)
 
 
 if __name__ == "__main__":

@@ -112,9 +112,8 @@ def cluster_spec(workload: Workload, distribution: str, level: int | None, numbe
     """The workload's cluster with one of its distributions and levels; they run mode_run by mode_run."""
     changes: dict[str, Any] = {"name": f"bench-{number}-{workload.name}"[:40].rstrip("-"), "distribution": distribution}
     if level is not None:
-        chosen = at_level(level)
-        changes["features"] = workload.cluster.features | chosen["features"]
-        changes["settings"] = workload.cluster.settings | chosen["settings"]
+        chosen = at_level(level, workload.cluster.settings)
+        changes |= chosen | {"features": workload.cluster.features | chosen["features"]}
     if workload.oracle:
         changes["debug"] = [*workload.cluster.debug, follower_fetches.LOGGER]
     return workload.cluster.model_copy(update=changes)

@@ -38,8 +38,7 @@ ENDURING = {"request_timeout_ms": 80000, "delivery_timeout_ms": 80000}
 
 def level_2(settings: dict[str, Any]) -> dict[str, Any]:
     """Parts of a spec for a cluster at level 2 of rackspan.version with these settings."""
-    level = at_level(2)
-    return level | {"settings": level["settings"] | settings}
+    return at_level(2, settings)
 
 
 def requests(kafka: KafkaRacks) -> dict[str, int]:

@@ -114,13 +114,8 @@ class ClientGroup:
 
     def settle(self, label: str, producers: Producers, settled: Callable[[str, Acks], bool], seconds: float) -> None:
         """Waits until it holds for each; those for which it never does are left to the evaluate."""
-
-        def probe() -> bool | Pending:
-            late = {key: p.records().counts for key, p in producers.items() if not settled(key, p.records())}
-            return Pending(f"not yet: {late}") if late else True
-
         try:
-            wait_for(label, probe, seconds, every=0.3)
+            wait_each(label, producers, settled, seconds)
         except WaitTimeout as e:
             self._test.logger.warning("%s", e)
 
@@ -175,6 +170,16 @@ class ClientGroup:
         if os.environ.get("CI"):
             skipped(self.results.values())
         return list(self.results.values())
+
+
+def wait_each(label: str, producers: Producers, settled: Callable[[str, Acks], bool], seconds: float) -> None:
+    """Waits until it holds for each. Raises WaitTimeout."""
+
+    def probe() -> bool | Pending:
+        late = {key: p.records().counts for key, p in producers.items() if not settled(key, p.records())}
+        return Pending(f"not yet: {late}") if late else True
+
+    wait_for(label, probe, seconds, every=0.3)
 
 
 def _start(producer: LoadService | ClientProducer) -> None:

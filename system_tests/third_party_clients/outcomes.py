@@ -69,16 +69,9 @@ def error(row: Row) -> str:
 
 def outage_that_ends(result: ClientResult, reported: Reported, read: Iterable[Row]) -> None:
     """Refused and retried, all acknowledged, no loss; no duplicates if the client is idempotent by default."""
-    lost, twice = _compare(reported.acks, read)
-    wrong = reported.violations()
-    if reported.errors:
-        wrong.append(f"the application saw {reported.errors}")
+    lost, twice, wrong = _kept(result, reported, read)
     if not reported.refused:
         wrong.append("it was never refused, so nothing was shown")
-    if lost:
-        wrong.append(f"{len(lost)} acknowledged records are lost, first {lost[:5]}")
-    if twice and result.idempotent:
-        wrong.append(f"{len(twice)} records are there more than once, first {twice[:5]}")
     words = "retried, no loss" + (", no duplicates" if result.idempotent else "")
     result.note(
         "outage that ends",
@@ -126,14 +119,7 @@ def outage_that_stays(
 
 def planned_move(result: ClientResult, reported: Reported, read: Iterable[Row]) -> None:
     """The leader moved: nothing acknowledged is lost, and no duplicates if the client is idempotent by default."""
-    lost, twice = _compare(reported.acks, read)
-    wrong = reported.violations()
-    if reported.errors:
-        wrong.append(f"the application saw {reported.errors}")
-    if lost:
-        wrong.append(f"{len(lost)} acknowledged records are lost, first {lost[:5]}")
-    if twice and result.idempotent:
-        wrong.append(f"{len(twice)} records are there more than once, first {twice[:5]}")
+    lost, twice, wrong = _kept(result, reported, read)
     result.note(MOVED, "no loss", wrong, acknowledged=len(reported.acks.ok), lost=len(lost), twice=len(twice))
 
 
@@ -213,6 +199,19 @@ def skipped(results: Iterable[ClientResult]) -> None:
     for result in results:
         if result.skip_reason:
             result.violations.append(f"not run: {result.skip_reason}")
+
+
+def _kept(result: ClientResult, reported: Reported, read: Iterable[Row]) -> tuple[list[int], list[int], list[str]]:
+    """The same two as `_compare`, and violations: an error, a loss, duplicates of a client idempotent by default."""
+    lost, twice = _compare(reported.acks, read)
+    wrong = reported.violations()
+    if reported.errors:
+        wrong.append(f"the application saw {reported.errors}")
+    if lost:
+        wrong.append(f"{len(lost)} acknowledged records are lost, first {lost[:5]}")
+    if twice and result.idempotent:
+        wrong.append(f"{len(twice)} records are there more than once, first {twice[:5]}")
+    return lost, twice, wrong
 
 
 def _compare(acks: Acks, read: Iterable[Row]) -> tuple[list[int], list[int]]:

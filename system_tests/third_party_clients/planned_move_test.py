@@ -5,19 +5,17 @@ acknowledged is lost; at level 1 each client loses records.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from harness.common.wait import Pending, wait_for
 from harness.ducktape_support.kafka_service import KafkaRacks
-from harness.ducktape_support.load_service import Acks
 from harness.ducktape_support.reuse import last_of_its_cluster
 from harness.faults.process import nodes_down
 from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest
 from system_tests.third_party_clients import outcomes
-from system_tests.third_party_clients.client_group import ClientGroup, Producers, violations
+from system_tests.third_party_clients.client_group import ClientGroup, Producers, violations, wait_each
 
 SCENE = "moved"
 LEADER, LAGGING, COMPLETE = 1, 3, 2
@@ -51,11 +49,10 @@ class ClientsMoved(RackTest):
             group = ClientGroup(self, kafka)
             group.create(SCENE, ORDER, min_insync_replicas=2, acks_all_scope=acks.QUORUM)
             producers = group.produce(SCENE, 1, LIMIT_S, RATE)
-            wait_each(group, "every client to be served", producers, lambda a: len(a.ok) >= 10)
-            self.leader_moves(kafka, group, producers)
-            leaders = {p.topic: p.leader for p in kafka.kafka.view().partitions if p.topic.startswith(SCENE)}
+            wait_each("every client to be served", producers, lambda _, a: len(a.ok) >= 10, LIMIT_S)
+            leaders = self.leader_moves(kafka, group, producers)
             moved_ns = self.run.event("note", "after the move", "point", {"leaders": leaders})
-            wait_each(group, "every client to be served again", producers, lambda a: len(a.due(moved_ns).ok) >= 5)
+            wait_each("every client to be served again", producers, lambda _, a: len(a.due(moved_ns).ok) >= 5, LIMIT_S)
             for key, reported in group.finish(SCENE, producers, LIMIT_S + outcomes.GRACE_S).items():
                 outcomes.planned_move(group.results[key], reported, self.read(kafka, group.topics(SCENE)[key]))
         results = group.evaluated()
@@ -64,12 +61,14 @@ class ClientsMoved(RackTest):
         self.logger.info("%s: lost %s, led by %s", name, lost, leaders)
         return results, leaders
 
-    def leader_moves(self, kafka: KafkaRacks, group: ClientGroup, producers: Producers) -> None:
-        """The follower is paused, each client has records acknowledged without it, and the leader is shut down."""
+    def leader_moves(self, kafka: KafkaRacks, group: ClientGroup, producers: Producers) -> dict[str, int]:
+        """The follower is paused, each client has records acknowledged without it, and the leader is shut down. Returns
+        who leads each topic then.
+        """
         topics = group.topics(SCENE).values()
         with nodes_down(kafka.kafka, "b1", how="pause", events=self.run):
             risky = self.run.event("note", "lag", "point", {"paused": LAGGING})
-            wait_each(group, "records to be exposed", producers, lambda a: len(a.due(risky).ok) >= EXPOSED)
+            wait_each("records to be exposed", producers, lambda _, a: len(a.due(risky).ok) >= EXPOSED, LIMIT_S)
             above = {topic: kafka.metric(acks.ABOVE_PARTITION, topic=topic) for topic in topics}
             assert min(above.values()) > 0, f"the paused follower lacks nothing: {above}"
             # The controller hands over at once; the process ends only when no broker lags behind with metadata.
@@ -77,21 +76,10 @@ class ClientsMoved(RackTest):
             for topic in topics:
                 wait_for(f"broker 1 to lead {topic} no more", partial(acks.follows, kafka, "a1", topic), 60)
         kafka.kafka.stop("a1", seconds=90)
-        for topic in topics:
-            wait_for(f"{topic} to be led by another broker", partial(led, kafka, topic), 60)
+        return wait_for("all topics to be led by another broker", partial(led, kafka), 60)
 
 
-def led(kafka: KafkaRacks, topic: str) -> bool | Pending:
-    """True if a broker that is up leads the topic's only partition."""
-    leader = next(p.leader for p in kafka.kafka.view().partitions if p.topic == topic)
-    return leader in (LAGGING, COMPLETE) or Pending(f"led by {leader}")
-
-
-def wait_each(group: ClientGroup, label: str, producers: Producers, settled: Callable[[Acks], bool]) -> None:
-    """Waits until it holds for the records of each client."""
-
-    def probe() -> bool | Pending:
-        late = {key: p.records().counts for key, p in producers.items() if not settled(p.records())}
-        return Pending(f"{len(late)} of {len(group.clients)} not yet: {late}") if late else True
-
-    wait_for(label, probe, LIMIT_S, every=0.3)
+def led(kafka: KafkaRacks) -> dict[str, int] | Pending:
+    """The leader of each topic, once none is that which ended."""
+    leaders = {p.topic: p.leader for p in kafka.kafka.view().partitions if p.topic.startswith(SCENE)}
+    return leaders if set(leaders.values()) <= {LAGGING, COMPLETE} else Pending(f"led by {leaders}")
