@@ -80,12 +80,25 @@ class LoadClients:
                 self._run.add_acks(read_acks(requested.out), name)
             if requested.consumed.exists():
                 self._run.add_polls(read_polls(requested.consumed, name), name)
+            if requested.transaction_records:
+                self._file_transactions(name)
 
-    def read_back(self, topic: str, cluster: KafkaCluster) -> int:
+    def _file_transactions(self, producer: str) -> None:
+        lines = [line for line in self._running[producer].lines if line["event"] == "transaction"]
+        rows = [{key: line[key] for key in ("topic", "producer", "first", "last", "outcome")} for line in lines]
+        self._run.event("note", "transactions", "point", {"transactions": rows})
+
+    def read_back(self, topic: str, cluster: KafkaCluster, isolation: str = "read_uncommitted") -> int:
         """Reads the topic to its end, files the rows with the note that makes them count, returns their number."""
-        spec = Read(cluster.bootstrap, topic, self._folder / f"{topic}.reads")
-        command = java_command(load_jar(), cluster.distribution.home / "libs", spec.args(), jvm=("-Xmx256m",))
-        with LoadProcess(command, self._run.logs / f"read-{topic}.log") as reader:
+        spec = Read(cluster.bootstrap, topic, self._folder / f"{topic}.reads", isolation)
+        log = self._run.logs / f"read-{topic}.log"
+        reader: LoadClient
+        if self._resident is not None:
+            reader = self._resident.run(spec.args(), log)
+        else:
+            command = java_command(load_jar(), cluster.distribution.home / "libs", spec.args(), jvm=("-Xmx256m",))
+            reader = LoadProcess(command, log)
+        with reader:
             summary = reader.finish(90)
         self._run.add_reads(read_reads(spec.out), topic)
         reported = {key: summary[key] for key in ("topic", "end_offsets", "complete", "isolation")}

@@ -43,6 +43,8 @@ class Produce:
     or one partition number. Kafka settings that are None stay at the client's default. ``control`` lets the caller
     write pause, resume and stop lines to stdin. `histogram`: records are counted instead of kept, in windows that the
     caller names. `consume`: the process reads the topic as well, from the end that it had before the first record.
+    `transaction_records`: records come in transactions of so many each, with the producer's name as transactional id;
+    `abort_every`: every so many of them are aborted.
     """
 
     producer: str
@@ -70,6 +72,8 @@ class Produce:
     start_paused: bool = False
     histogram: bool = False
     consume: bool = False
+    transaction_records: int | None = None
+    abort_every: int | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -105,6 +109,8 @@ class Produce:
             "start": "paused" if self.start_paused else None,
             "record": "histogram" if self.histogram else None,
             "consume": "yes" if self.consume else None,
+            "transaction-records": self.transaction_records,
+            "abort-every": self.abort_every,
         }
         return ["produce", *_flags(options), *_properties(self.properties)]
 

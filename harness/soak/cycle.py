@@ -23,6 +23,7 @@ from harness.recording.observer import Observer
 from harness.recording.replica_logs import read_replicas
 from harness.run_folder.run_folder import RunFolder
 from harness.soak.inject import FaultPlace
+from harness.spec.rackspan_level import PRODUCTION
 
 _LEVEL_1 = "rackspan-version.patch"  # new clusters of a distribution with this patch are at level 1 of rackspan.version
 
@@ -45,8 +46,9 @@ def run_cycle(
     """Writes to a new topic while `story` plays, heals, reads all, and returns the run folder.
 
     Two producers with acks=all: one repeats until its records are in, one never repeats and so knows which are not.
-    Beside them, where the distribution has it, one with acks=min.insync.replicas, which repeats. `min_racks` 0: the
-    topic gets no such setting, as the stock distribution has none. Raises RackspanError.
+    One writes in transactions and aborts some. Where the distribution has acks=min.insync.replicas, another one with
+    these repeats, and at level 2 of rackspan.version the transactions have them too: below it, they may lose records.
+    `min_racks` 0: the topic gets no such setting, as the stock distribution has none. Raises RackspanError.
     """
     progress = progress or Progress()
     settings = {MIN_REPLICAS: min_replicas} | ({MIN_RACKS: min_racks} if min_racks else {})
@@ -66,6 +68,7 @@ def run_cycle(
             with run.phase("healed"), progress.step("writes after healing"):
                 moves_on(producers[0], _acked(producers[0]))
             load.stop()
+            load.read_back(name, cluster, "read_committed")
         with progress.step("replicas and metadata log read"):
             read_replicas(cluster, run, name, dict(enumerate(map(list, assignment))))
             read_timeline(cluster, run, [name])
@@ -82,18 +85,21 @@ def load_client(cluster: KafkaCluster) -> Iterator[ResidentClient]:
         yield resident
 
 
-def cycle_producers(bootstrap: str, topic: str, rate: float, patches: Sequence[str]) -> list[Produce]:
-    """The producers of a cycle on a cluster of a distribution with these patches; all start paused."""
+def cycle_producers(bootstrap: str, topic: str, rate: float, patches: Sequence[str], level: int) -> list[Produce]:
+    """The producers of a cycle on a cluster at that level, of a distribution with these patches; all start paused."""
     plain = Produce("patient", bootstrap, topic, Path(), rate=rate, start_paused=True, close_seconds=40)
     patient = replace(plain, delivery_timeout_ms=120_000)
     made = [patient, replace(plain, producer="no-retry", delivery_timeout_ms=5000, retries=0)]
-    if _LEVEL_1 in patches:
-        made.append(replace(patient, producer="quorum", acks="min.insync.replicas", idempotence=True))
-    return made
+    in_transactions = replace(patient, producer="transactional", transaction_records=20, abort_every=5)
+    if _LEVEL_1 not in patches:
+        return [*made, in_transactions]
+    quorum = replace(patient, producer="quorum", acks="min.insync.replicas", idempotence=True)
+    return [*made, quorum, replace(in_transactions, acks=quorum.acks if level >= 2 else "all")]
 
 
 def _start(load: LoadClients, cluster: KafkaCluster, topic: str, rate: float) -> list[LoadClient]:
-    requested = cycle_producers(cluster.bootstrap, topic, rate, cluster.distribution.patches)
+    level = cluster.state.spec.features.get("rackspan.version", PRODUCTION)
+    requested = cycle_producers(cluster.bootstrap, topic, rate, cluster.distribution.patches, level)
     started = [load.start(produce, cluster) for produce in requested]
     for process in started:
         process.resume()

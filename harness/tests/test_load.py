@@ -281,6 +281,8 @@ PRODUCE = ["produce", "--producer", "p", "--bootstrap", "localhost:1", "--topic"
         ([*PRODUCE, "--rate", "x"], "argument --rate: observed 'x'; give a number above 0"),
         ([*PRODUCE, "--arrivals", "poison"], "argument --arrivals: invalid choice: 'poison'"),
         ([*PRODUCE, "--arrivals", "poisson", "--unanswered-kib", "64"], "observed poisson with --unanswered-kib"),
+        ([*PRODUCE, "--transaction-records", "9", "--connections", "2"], "observed with 2 --connections"),
+        ([*PRODUCE, "--abort-every", "2"], "observed without --transaction-records"),
         ([*PRODUCE, "--rate", "1e6"], "too large: observed 3600000000 records from --rate times --duration; lower one"),
         ([*PRODUCE, "--record", "some"], "argument --record: invalid choice: 'some' (choose from {records,histogram})"),
         ([*PRODUCE, "--property", "acks"], "argument --property: observed 'acks'; give it as KEY=VALUE"),

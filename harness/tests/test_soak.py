@@ -238,13 +238,21 @@ def test_a_soak_says_how_often_each_promise_was_tried() -> None:
     assert not soak_of(quiet | {"unread": ["orders-0: 2 of 3 replicas read"]}).good
 
 
-def test_only_a_distribution_with_levels_has_a_producer_with_acks_min_insync_replicas() -> None:
-    stock, ours = (cycle_producers("", "t", 10, patches) for patches in ([], ["rackspan-version.patch"]))
-    assert [(p.producer, p.acks, p.retries) for p in stock] == [("patient", "all", None), ("no-retry", "all", 0)]
-    assert ours[:2] == stock
-    assert [(p.producer, p.acks, p.retries, p.idempotence, p.delivery_timeout_ms) for p in ours[2:]] == [
-        ("quorum", "min.insync.replicas", None, True, 120_000)
+def test_only_a_distribution_with_levels_has_producers_with_acks_min_insync_replicas() -> None:
+    stock, ours = (cycle_producers("", "t", 10, patches, 2) for patches in ([], ["rackspan-version.patch"]))
+    assert [(p.producer, p.acks, p.retries) for p in stock] == [
+        ("patient", "all", None),
+        ("no-retry", "all", 0),
+        ("transactional", "all", None),
     ]
+    assert (stock[2].transaction_records, stock[2].abort_every, stock[2].delivery_timeout_ms) == (20, 5, 120_000)
+    assert ours[:2] == stock[:2]
+    assert [(p.producer, p.acks, p.retries, p.idempotence, p.delivery_timeout_ms) for p in ours[2:]] == [
+        ("quorum", "min.insync.replicas", None, True, 120_000),
+        ("transactional", "min.insync.replicas", None, None, 120_000),
+    ]
+    assert ours[3].transaction_records == 20
+    assert cycle_producers("", "t", 10, ["rackspan-version.patch"], 1)[2:] == [ours[2], stock[2]]
     assert "rackspan-version.patch" in find("rackspan").patches
 
 

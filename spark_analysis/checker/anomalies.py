@@ -38,6 +38,9 @@ KINDS = (
     Kind("watermark-went-back", "", "a high watermark smaller than one observed before at the same or an older epoch"),
     Kind("nonmonotonic-poll", "nonmonotonic-poll", "a consumer received an offset again, or an older one"),
     Kind("poll-skip", "poll-skip", "a consumer skipped a record that is in the log"),
+    Kind("committed-not-read", "lost-write", "of a committed transaction, and not read with read_committed at the end"),
+    Kind("aborted-read", "g1a", "of an aborted transaction, and read with read_committed at the end"),
+    Kind("split-transaction", "", "some records of one transaction are read with read_committed, and others are not"),
     Kind("vanished-read", "lost-write", "a consumer received a record that the log does not have at that offset"),
 )
 NAMES = tuple(kind.name for kind in KINDS)

@@ -15,7 +15,7 @@ RULES = tuple(kind.name for kind in KINDS if kind.name not in _SAME_RULE)
 def promised(settings: Collection[Settings], requires: Mapping[str, bool]) -> tuple[str, ...]:
     """The rules that a run has to try, by the settings of its producers: all but those of promises nobody requested.
 
-    `requires`: whether any topic requires several racks, or several replicas.
+    `requires`: for rules on in-sync replicas and on transactions, whether the run has a case of them.
     """
     absent = {rule for rule, required in requires.items() if not required}
     absent |= set() if any(one.quorum for one in settings) else {"lost-to-election"}

@@ -8,11 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from spark_analysis.checker import timeline
 from spark_analysis.checker.facts import BUCKET_BITS, Facts, Place, Stretch, producers
 from spark_analysis.checker.scatter import Task, tasks
+from spark_analysis.checker.transactions import ABORTED, COMMITTED, Reads
 from spark_analysis.errors import UNKNOWN, AnalysisError
 from spark_analysis.input.folders import check_table, parts, read_folder
 
@@ -90,6 +93,31 @@ class History:
                 )
         return found
 
+    @cached_property
+    def transactions(self) -> list[Row]:
+        """The transactions of all producers: topic, producer, first and last sequence, and outcome."""
+        return [one for note in self._notes("transactions") for one in note["transactions"]]
+
+    @cached_property
+    def _read_committed(self) -> set[str]:
+        """The topics that were read to their end with read_committed, and in no other way, with the rows there."""
+        notes = self._notes("read-back")
+        other = {n["topic"] for n in notes if not n["complete"] or n.get("isolation") != "read_committed"}
+        columns = [pq.read_table(file, columns=["topic"])["topic"] for file in parts(self.path, "reads")]
+        with_rows = {topic for column in columns for topic in column.unique().to_pylist()}
+        return ({n["topic"] for n in notes} - other) & with_rows
+
+    def reads(self) -> Reads:
+        """Records of each producer of transactions that were read, of topics that were read with read_committed."""
+        wanted = {(one["topic"], one["producer"]) for one in self.transactions if one["topic"] in self._read_committed}
+        found: dict[tuple[str, str], dict[str, Any]] = {}
+        for topic, producer in sorted(wanted):
+            mine = (pc.field("topic") == topic) & (pc.field("producer") == producer)
+            columns = ["seq", "partition", "offset"]
+            read = pq.read_table([*parts(self.path, "reads")], columns=columns, filters=mine).sort_by("seq")
+            found[topic, producer] = {name: read[name].to_numpy().astype(np.int64) for name in columns}
+        return found
+
     def _notes(self, name: str) -> list[Row]:
         return [e["data"] for e in self.events if (e["kind"], e["name"]) == ("note", name)]
 
@@ -122,10 +150,18 @@ class History:
         )
 
     def requires(self, min_racks: int | None) -> dict[str, bool]:
-        """True for the rules on in-sync replicas that some state, or degrade, of the run has something to show for."""
+        """True for the rules on in-sync replicas and on transactions that something in the run is a case of."""
         racks = any((min_racks or row["min_racks"]) > 1 for row in self.partitions)
         replicas = any(timeline.need_replicas(row) > 1 for row in self.partitions)
-        return {"ack-under-racks": racks, "ack-under-replicas": replicas, "ack-not-in-ledger": bool(self.degrades)}
+        ends = {one["outcome"] for one in self.transactions}
+        return {
+            "ack-under-racks": racks,
+            "ack-under-replicas": replicas,
+            "ack-not-in-ledger": bool(self.degrades),
+            "committed-not-read": COMMITTED in ends,
+            "aborted-read": ABORTED in ends,
+            "split-transaction": bool(ends),
+        }
 
     def unread(self, places: frozenset[Place]) -> list[str]:
         """Data of these places that was not read back, and so not checked."""
@@ -135,6 +171,8 @@ class History:
             missing.append("the metadata log: acknowledgements were not compared with the in-sync replicas")
         if self.degrades and not self._notes("ledger"):
             missing.append("the ledger: acknowledgements in degrades were not compared with it")
+        for topic in sorted({one["topic"] for one in self.transactions} - self._read_committed):
+            missing.append(f"{topic} with read_committed: transactions were not compared with what is read")
         read = self.read
         for place in sorted(place for place in places if place[1] >= 0):
             have, wanted = len(read.get(place, ())), self.replicas_of(place)

@@ -23,6 +23,7 @@ from spark_analysis.checker import (
     shortage,
     stitch,
     timeline,
+    transactions,
     watermarks,
 )
 from spark_analysis.checker.bucket import Carry, Summary
@@ -65,6 +66,7 @@ def evaluate(history: History, runner: Runner, min_racks: int | None = None, bit
     joined = _records(history, runner, facts, left, sum(one.left for one in summaries), places)
     gone = [one.lost_by_quorum for one in joined if one.lost_by_quorum is not None]
     found.merge(one.found for one in joined)
+    lossy = [name for name, settings in facts.producers.items() if settings.quorum]
     found.merge(
         [
             stitch.gaps(buckets, history.ends),
@@ -73,6 +75,7 @@ def evaluate(history: History, runner: Runner, min_racks: int | None = None, bit
             watermarks.went_back(history.watermarks, begins),
             watermarks.below(history.watermarks, begins, facts),
             elections.lost(gone, states, begins, history.events),
+            transactions.evaluate(history.transactions, history.reads(), lossy),
         ]
     )
     sums = summed(totals)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ from spark_analysis.transforms import durability as fates_of
 
 LOST_SHOWN = 20
 _COLLECTED = 100_000  # lost records that are held in memory; more are written by Spark, and computed for that once more
+_NOTES = ("read-back", "transactions")
 _TOTALS = ("acknowledged", "lost", "duplicates", "moved", "reordered", "present_though_not_acknowledged")
 
 
@@ -21,7 +22,7 @@ def durability(run: Run, topics: Iterable[str]) -> tuple[dict[str, Any], Mapping
     """Lost, duplicated, moved and reordered records of those of the sent `topics` that were read to their end, as the
     document has it; and the tables behind it.
     """
-    notes = {e["data"]["topic"]: e["data"] for e in run.events if (e["kind"], e["name"]) == ("note", "read-back")}
+    notes = read_backs(run.events)
     short = short_reads(notes, rows(fates_of.last_read(run.reads)))
     read = {t for t, d in notes.items() if d["complete"]} - {r["topic"] for r in short}
     unchecked = sorted(set(topics) - read)
@@ -51,6 +52,14 @@ def durability(run: Run, topics: Iterable[str]) -> tuple[dict[str, Any], Mapping
         "lost_first": first,
     }
     return data, {"durability": table, "lost": lost}
+
+
+def read_backs(events: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The data of the notes of read-backs by topic, without those that skipped acknowledged records."""
+    data = {name: [e["data"] for e in events if (e["kind"], e["name"]) == ("note", name)] for name in _NOTES}
+    in_part = {one["topic"] for note in data["transactions"] for one in note["transactions"]}
+    notes = data["read-back"]
+    return {n["topic"]: n for n in notes if n["topic"] not in in_part or n.get("isolation") != "read_committed"}
 
 
 def short_reads(notes: Mapping[str, Mapping[str, Any]], last: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -37,6 +37,7 @@ class Small:
     partitions: list[Row] = field(default_factory=list)
     polls: list[Row] = field(default_factory=list)
     watermarks: list[Row] = field(default_factory=list)
+    reads: list[Row] = field(default_factory=list)  # with read_committed
     producers: list[Row] = field(default_factory=list)
     read: list[Row] = field(default_factory=list)
     notes: list[tuple[str, Row]] = field(default_factory=list)  # name, data
@@ -45,14 +46,15 @@ class Small:
     def named(self, name: str) -> Small:
         """A copy of its own topic and producers."""
         own = copy.deepcopy(self)
-        for row in (*own.acks, *own.replicas, *own.partitions, *own.polls, *own.watermarks, *own.read):
+        for row in (*own.acks, *own.replicas, *own.partitions, *own.polls, *own.watermarks, *own.reads, *own.read):
             row["topic"] = name
-        for _, data in own.notes:
-            for row in next(iter(data.values())):
-                row["topic"] = name
+        noted = [row for _, data in own.notes for row in next(iter(data.values()))]
+        for row in noted:
+            row["topic"] = name
         for note in own.producers:
             _renamed(own.replicas, note["producer"], f"{name}/{note['producer']}", note.get("size", 0))
-        for row in (*own.acks, *own.replicas, *own.polls, *own.producers):
+        of_producers = [row for row in noted if "producer" in row]
+        for row in (*own.acks, *own.replicas, *own.polls, *own.reads, *own.producers, *of_producers):
             row["producer"] = f"{name}/{row['producer']}" if row["producer"] else ""
         for row in own.polls:
             row["consumer"] = f"{name}/{row['consumer']}"
@@ -76,7 +78,7 @@ def folder(path: Path, parts: Iterable[Small]) -> Path:
     """All of them as one run folder."""
     parts = list(parts)
     generated.folder(path)
-    for name in TABLES:
+    for name in (*TABLES, "reads"):
         rows = [row for part in parts for row in getattr(part, name)]
         fields = schemas.contract()["tables"][name]["fields"]
         schema = pa.schema([pa.field(f["name"], _ARROW[f["type"]]) for f in fields])
@@ -87,6 +89,9 @@ def folder(path: Path, parts: Iterable[Small]) -> Path:
         events += [generated.event(0, "note", "producer", **row) for row in part.producers]
         events += [generated.event(0, "note", "replica", **row) for row in part.read]
         events += [generated.event(0, "note", kind, **data) for kind, data in part.notes]
+        for topic in {row["topic"] for row in part.reads}:
+            read = {"topic": topic, "end_offsets": {}, "complete": True, "isolation": "read_committed"}
+            events.append(generated.event(0, "note", "read-back", **read))
         events += [generated.event(at, "fault", name, state, **data) for at, name, state, data in part.faults]
     events.sort(key=lambda e: e["t_ns"])
     (path / "events.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events), encoding="utf-8")

@@ -357,3 +357,42 @@ def watermark_falls(h: Small, rng: random.Random) -> None:
     h.watermarks.append(
         observed[-1] | {"number": number, "high_watermark": observed[-1]["high_watermark"] - rng.randint(1, 20)}
     )
+
+
+def in_transactions(h: Small) -> list[Row]:
+    """Adds four transactions of five records each, read as they ended, of a producer without records in any other
+    table; returns their rows.
+    """
+    topic = h.partitions[-1]["topic"]
+    ends = [("COMMITTED", True), ("ABORTED", False), ("UNKNOWN", True), ("UNKNOWN", False)]
+    rows = []
+    for number, (outcome, read) in enumerate(ends):
+        first = 5 * number
+        rows.append({"topic": topic, "producer": "t", "first": first, "last": first + 4, "outcome": outcome})
+        for seq in range(first, first + 5) if read else ():
+            h.reads.append(_read(topic, seq))
+    h.notes.append(("transactions", {"transactions": rows}))
+    return rows
+
+
+def _read(topic: str, seq: int) -> Row:
+    place = {"topic": topic, "partition": 1, "offset": 1000 + seq}
+    return place | {"producer": "t", "seq": seq, "timestamp_ms": 1, "read_ns": 1}
+
+
+@brings("committed-not-read")
+def committed_record_is_not_read(h: Small, rng: random.Random) -> None:
+    in_transactions(h)
+    del h.reads[rng.randrange(5)]
+
+
+@brings("aborted-read")
+def aborted_transaction_is_read(h: Small, rng: random.Random) -> None:
+    _, aborted, *_ = in_transactions(h)
+    h.reads += [_read(aborted["topic"], seq) for seq in range(aborted["first"], aborted["last"] + 1)]
+
+
+@brings("split-transaction")
+def transaction_of_unknown_end_is_read_in_part(h: Small, rng: random.Random) -> None:
+    *_, unknown = in_transactions(h)
+    h.reads += [_read(unknown["topic"], unknown["first"] + at) for at in rng.sample(range(5), 2)]

@@ -23,6 +23,7 @@ from spark_analysis.checker import (
     shortage,
     stitch,
     timeline,
+    transactions,
     watermarks,
 )
 from spark_analysis.checker.columns import HIGHEST, LOWEST
@@ -97,6 +98,11 @@ def _anything_right(original: Any) -> Any:
     return match
 
 
+def _as_committed(original: Any) -> Any:
+    """Nothing of the transactions whose end is not known."""
+    return lambda one, *given: one["outcome"] == "UNKNOWN" or original(one, *given)
+
+
 def _first_copy_counts(original: Any) -> Any:
     def lay(log: Any, by_offset: Any, copies: Any, differs: Any) -> None:
         original(log, by_offset, copies, np.zeros_like(differs))
@@ -136,6 +142,9 @@ MUTANTS: dict[str, tuple[ModuleType, str, Break, str]] = {
     "what was read may vanish": (poll_rules, "vanished", _nothing, "vanished-read"),
     "watermarks may fall": (watermarks, "went_back", _no_findings, "watermark-went-back"),
     "watermarks bind nobody": (watermarks, "below", _no_findings, "lost-below-watermark"),
+    "committed records may be missing": (transactions, "_compare", _nothing, "committed-not-read"),
+    "aborted records may be read": (transactions, "ABORTED", lambda _: "NONE", "aborted-read"),
+    "transactions may be split": (transactions, "_compare", _as_committed, "split-transaction"),
     "every loss follows from an election": (elections, "_explained", _always_explained, "lost-without-election"),
     "the smallest set may lose": (elections, "_explained", _always_explained, "lost-by-minimal-isr"),
 }

@@ -6,20 +6,14 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Properties;
-import java.util.Set;
 
 /**
  * Kafka producers that take records in turn, each with a connection of its own: a broker answers one request of a
  * connection after the other, so that on a single one a record also waits for those before it.
  */
-final class Connections implements AutoCloseable {
-
-    private static final Set<String> METRICS = Set.of("record-send-total", "record-retry-total", "record-error-total",
-        "batch-split-total", "bufferpool-wait-time-ns-total");
+final class Connections implements Producers {
 
     private final List<KafkaProducer<byte[], byte[]>> producers = new ArrayList<>();
 
@@ -39,37 +33,21 @@ final class Connections implements AutoCloseable {
         }
     }
 
-    List<KafkaProducer<byte[], byte[]>> all() {
+    @Override
+    public List<KafkaProducer<byte[], byte[]>> all() {
         return producers;
     }
 
-    KafkaProducer<byte[], byte[]> of(long seq) {
+    @Override
+    public KafkaProducer<byte[], byte[]> of(long seq) {
         return producers.get((int) (seq % producers.size()));
     }
 
-    /** Waits for the last answers, for the time given in all; further closing does nothing. */
-    void close(Duration timeout) {
+    @Override
+    public void close(Duration timeout) {
         long until = System.nanoTime() + timeout.toNanos();
         for (KafkaProducer<byte[], byte[]> producer : producers) {
             producer.close(Duration.ofNanos(Math.max(0, until - System.nanoTime())));
         }
-    }
-
-    @Override
-    public void close() {
-        close(Duration.ofMillis(Long.MAX_VALUE / 2_000_000));
-    }
-
-    /** The producers' counters, summed. */
-    Map<String, Object> metrics() {
-        Map<String, Double> sums = new LinkedHashMap<>();
-        for (KafkaProducer<byte[], byte[]> producer : producers) {
-            producer.metrics().forEach((name, metric) -> {
-                if (name.group().equals("producer-metrics") && METRICS.contains(name.name())) {
-                    sums.merge(name.name(), ((Number) metric.metricValue()).doubleValue(), Double::sum);
-                }
-            });
-        }
-        return new LinkedHashMap<>(sums);
     }
 }

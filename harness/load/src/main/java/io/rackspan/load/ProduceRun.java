@@ -49,7 +49,7 @@ final class ProduceRun {
         Thread onTermination = new Thread(this::terminated, "terminated");
         Runtime.getRuntime().addShutdownHook(onTermination);
         try (Recording log = recording();
-             Connections producers = new Connections(settings.kafka(), settings.connections())) {
+             Producers producers = producers()) {
             if (settings.control() || caller.connected()) {
                 control.readLines(this::command);
             }
@@ -68,7 +68,7 @@ final class ProduceRun {
         }
     }
 
-    private int sendAndClose(Connections producers, Recording log, int partitions, Tail tail) throws IOException {
+    private int sendAndClose(Producers producers, Recording log, int partitions, Tail tail) throws IOException {
         ScheduledExecutorService ticker = Executors.newSingleThreadScheduledExecutor();
         try {
             ticker.scheduleAtFixedRate(() -> tick(producers), 1, 1, TimeUnit.SECONDS);
@@ -106,6 +106,11 @@ final class ProduceRun {
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    private Producers producers() {
+        return settings.transactionRecords() > 0 ? new Transactions(settings, caller, control)
+            : new Connections(settings.kafka(), settings.connections());
     }
 
     private Recording recording() throws IOException {
@@ -179,7 +184,7 @@ final class ProduceRun {
     }
 
     /** Waits until every producer has metadata of the topic. */
-    private int awaitPartitions(Connections producers) {
+    private int awaitPartitions(Producers producers) {
         int partitions = 0;
         for (KafkaProducer<byte[], byte[]> producer : producers.all()) {
             partitions = awaitPartitions(producer);
@@ -206,7 +211,7 @@ final class ProduceRun {
         return 0;
     }
 
-    private long sendAll(Connections producers, Recording log, int partitions) {
+    private long sendAll(Producers producers, Recording log, int partitions) {
         Schedule schedule = new Schedule(settings.rate(), settings.poisson(), settings.seed());
         byte[] template = Payload.template(settings.producer(), settings.size());
         long seq = 0;
@@ -214,6 +219,7 @@ final class ProduceRun {
         while (seq < log.capacity() && !control.stopped()) {
             if (control.paused()) {
                 if (running) {
+                    producers.paused();
                     state("paused", seq);
                     running = false;
                 }
@@ -238,7 +244,12 @@ final class ProduceRun {
                 schedule.begin(now);
                 due = now;
             }
-            send(producers.of(seq), log, seq, due, now, partition(seq, partitions), template);
+            KafkaProducer<byte[], byte[]> producer = producers.of(seq);
+            if (producer == null) {
+                return seq;
+            }
+            send(producer, log, seq, due, System.nanoTime(), partition(seq, partitions), template);
+            producers.sent(seq);
             schedule.sent();
             seq++;
         }
@@ -289,7 +300,7 @@ final class ProduceRun {
         counters.done(result, cause, now - due);
     }
 
-    private void tick(Connections producers) {
+    private void tick(Producers producers) {
         control.checkStopFile(settings.stopFile());
         Map<String, Object> line = event("second");
         line.putAll(counters.totals());
@@ -315,6 +326,7 @@ final class ProduceRun {
         line.put("client_version", AppInfoParser.getVersion());
         line.put("client_commit", AppInfoParser.getCommitId());
         line.put("acks", effective.getString(ProducerConfig.ACKS_CONFIG));
+        line.put("transaction_records", settings.transactionRecords());
         line.put("idempotence", effective.getBoolean(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG));
         line.put("linger_ms", effective.getLong(ProducerConfig.LINGER_MS_CONFIG));
         line.put("retries", effective.getInt(ProducerConfig.RETRIES_CONFIG));
@@ -328,7 +340,7 @@ final class ProduceRun {
         caller.status(line);
     }
 
-    private void summary(Connections producers, long consumed) {
+    private void summary(Producers producers, long consumed) {
         Map<String, Object> line = event("summary");
         line.put("stopped_by", control.reason());
         line.put("consumed", consumed);

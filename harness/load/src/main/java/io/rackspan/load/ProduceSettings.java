@@ -13,7 +13,8 @@ import java.util.Properties;
 /** Settings of one producing run. Times are seconds unless the name says otherwise. */
 record ProduceSettings(String producer, String topic, Path out, Path stopFile, double rate, double duration,
                        boolean poisson, long seed, int size, int connections, boolean closedLoop, String spread, double readySeconds,
-                       double closeSeconds, boolean control, boolean startPaused, boolean histogram, boolean consume, Properties kafka) {
+                       double closeSeconds, boolean control, boolean startPaused, boolean histogram, boolean consume,
+                       int transactionRecords, int abortEvery, Properties kafka) {
 
     static final int MAX_PRODUCER_NAME = 31;
     private static final int MAX_CONNECTIONS = 100;
@@ -46,6 +47,7 @@ record ProduceSettings(String producer, String topic, Path out, Path stopFile, d
             .type(OptionTypes.matching("round-robin|sticky|keyed|\\d{1,9}", "round-robin, sticky, keyed or a partition's number"))
             .help("Choice of the partition: round-robin, sticky, keyed or a partition's number.");
         addLoopOptions(parser);
+        addTransactionOptions(parser);
         addControlOptions(parser);
         addKafkaOptions(parser);
     }
@@ -61,6 +63,13 @@ record ProduceSettings(String producer, String topic, Path out, Path stopFile, d
         parser.addArgument("--record").choices("records", "histogram").setDefault("records")
             .help("Keep every record, or histograms of named windows.");
         parser.addArgument("--consume").choices("no", "yes").setDefault("no").help("Consume the topic in this process too.");
+    }
+
+    private static void addTransactionOptions(ArgumentParser parser) {
+        parser.addArgument("--transaction-records").type(OptionTypes.integer(Integer.MAX_VALUE)).metavar("N")
+            .help("Records of a transaction; without it there are no transactions.");
+        parser.addArgument("--abort-every").type(OptionTypes.integer(Integer.MAX_VALUE)).metavar("N")
+            .help("Aborts every Nth transaction.");
     }
 
     private static void addControlOptions(ArgumentParser parser) {
@@ -91,7 +100,8 @@ record ProduceSettings(String producer, String topic, Path out, Path stopFile, d
             options.getString("arrivals").equals("poisson"), options.getLong("seed"), options.getInt("size"), options.getInt("connections"), options.get("unanswered_kib") != null,
             options.getString("spread"), options.getDouble("ready_seconds"), options.getDouble("close_seconds"),
             options.getString("control").equals("stdin"), options.getString("start").equals("paused"),
-            options.getString("record").equals("histogram"), options.getString("consume").equals("yes"), kafka(options));
+            options.getString("record").equals("histogram"), options.getString("consume").equals("yes"),
+            orZero(options.getInt("transaction_records")), orZero(options.getInt("abort_every")), kafka(options));
         int least = Payload.minimumSize(settings.producer);
         if (settings.size < least) {
             throw new ArgumentParserException("argument --size: observed " + settings.size + "; a record of producer "
@@ -101,11 +111,23 @@ record ProduceSettings(String producer, String topic, Path out, Path stopFile, d
             throw new ArgumentParserException("argument --arrivals: observed poisson with --unanswered-kib; a closed loop"
                 + " sends when there is room, not at times that are drawn", parser);
         }
+        if (settings.transactionRecords > 0 && settings.connections > 1) {
+            throw new ArgumentParserException("argument --transaction-records: observed with " + settings.connections
+                + " --connections; a transaction is of one producer", parser);
+        }
+        if (settings.abortEvery > 0 && settings.transactionRecords == 0) {
+            throw new ArgumentParserException("argument --abort-every: observed without --transaction-records, so that"
+                + " there is nothing to abort", parser);
+        }
         if (!settings.histogram && settings.capacity() > SendLog.MAX_RECORDS) {
             throw new ArgumentParserException("the record file would be too large: observed " + settings.capacity()
                 + " records from --rate times --duration; lower one of them", parser);
         }
         return settings;
+    }
+
+    private static int orZero(Integer value) {
+        return value == null ? 0 : value;
     }
 
     private static Properties kafka(Namespace options) {
