@@ -83,7 +83,10 @@ def _modes(name: str, data: dict[str, Any]) -> list[dict[str, Any]]:
             mine = {r["per_thousand"]: r for r in data["pooled"] if (r["role"], r["part"]) == key}
             rows.append(
                 {"run": name, "mode": mode["label"], "part": succeeded["part"]}
-                | {"survives": survives(mode["acks"], settings), "acknowledged": succeeded["percent"]}
+                | {
+                    "survives": survives(mode["acks"], settings, mode.get("level")),
+                    "acknowledged": succeeded["percent"],
+                }
                 | {"latencies": [words.latency(mine[q]) if q in mine else "-" for q in _QUANTILES]}
             )
     return rows

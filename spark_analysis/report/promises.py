@@ -7,6 +7,7 @@ from typing import Any
 
 EARLY = ("min.insync.replicas", "-2")
 _REPLICAS, RACKS, _SCOPE = "min.insync.replicas", "min.insync.racks", "acks.all.scope"
+_ELECTABLE_SETS = 2  # the level from which on partitions have them
 STOCK = "stock"  # the distribution that knows nothing of racks
 
 
@@ -26,26 +27,39 @@ def is_early(acks: str, settings: Mapping[str, Any]) -> bool:
     return acks in EARLY or (acks == "all" and settings.get(_SCOPE) in EARLY)
 
 
-def promise(acks: str, settings: Mapping[str, Any]) -> str:
-    """The promise of an acknowledgement, with the settings of the topic; empty where these are not known."""
+def may_lag(acks: str, settings: Mapping[str, Any], level: int | None) -> bool:
+    """True if a replica that lacks the record may be elected. From level 2 of rackspan.version on, only members of the
+    electable set are; None is the level of a new cluster, which is lower.
+    """
+    return is_early(acks, settings) and (level or 1) < _ELECTABLE_SETS
+
+
+def promise(acks: str, settings: Mapping[str, Any], level: int | None = None) -> str:
+    """The promise of an acknowledgement, with the settings of the topic and the level of rackspan.version; empty where
+    the settings are not known.
+    """
     required = ", ".join(f"{name}={settings[name]}" for name in (_REPLICAS, RACKS) if name in settings)
     if not required:
         return ""
     if is_early(acks, settings):
         how = f"acks={acks}" if acks in EARLY else "acks=all, acks.all.scope=min.insync.replicas"
-        return f"{how} ({required}): that many in-sync replicas had the record; a move to a leader that lags loses it."
+        if may_lag(acks, settings, level):
+            return (
+                f"{how} ({required}): that many in-sync replicas had the record; a move to a leader that lags loses it."
+            )
+        return f"{how} ({required}): all who may be elected had the record; no move or crash of a leader loses it."
     if acks == "all":
         return f"acks=all ({required}): all in-sync replicas had the record; no move or crash of a leader loses it."
     return ""
 
 
-def survives(acks: str, settings: Mapping[str, Any]) -> str:
+def survives(acks: str, settings: Mapping[str, Any], level: int | None = None) -> str:
     """The loss, disks included, that a record survives after its acknowledgement, in any election and at least."""
     replicas, racks = required(settings)
     if not waits(acks) or (replicas < 2 and racks < 2):
         return "no broker"
     lost = _some(racks - 1, "rack") if racks > 1 else _some(replicas - 1, "broker")
-    return f"{lost}, unless a replica that lags is elected" if is_early(acks, settings) else lost
+    return f"{lost}, unless a replica that lags is elected" if may_lag(acks, settings, level) else lost
 
 
 def _some(number: int, what: str) -> str:

@@ -31,7 +31,7 @@ def spec(
     fault: dict[str, Any] | None = None, rtt_ms: dict[str, float] | None = None, modes: list[dict[str, Any]] = MODES
 ) -> dict[str, Any]:
     """The manifest's spec of a benchmark run."""
-    modes = [{**m, "distribution": "rackspan", "topic": {}} for m in modes]
+    modes = [{"distribution": "rackspan", "topic": {}, **m} for m in modes]
     return {
         "workload": {
             "name": "made",
@@ -68,6 +68,7 @@ def bench_run(
     saturated: tuple[str, set[int]] = ("", set()),
     plan: dict[str, Any] | None = None,
     unaffected: bool = False,
+    of_modes: Mapping[str, dict[str, Any]] | None = None,
 ) -> Path:
     """Rounds of all modes, 100 records a second.
 
@@ -79,12 +80,14 @@ def bench_run(
     by 20 ms. ``refuses`` is the share of a role's records that are refused; the role of ``silent`` has no answer in
     the last part of these rounds; the last record of the role ``overwrites`` has the place of the one before. The role
     of ``saturated`` saturated the machine in these rounds. ``plan`` is what differs in the plan, which else names as
-    many rounds as there are. ``unaffected`` adds a mode without a replica on the broken broker.
+    many rounds as there are. ``unaffected`` adds a mode without a replica on the broken broker. ``of_modes``:
+    what differs in the mode of a role.
     """
     acks: list[dict[str, Any]] = []
     fetches: list[dict[str, Any]] = []
     events: list[dict[str, Any]] = []
-    modes = [*MODES, *([UNAFFECTED] if unaffected else [])]
+    every = [*MODES, *([UNAFFECTED] if unaffected else [])]
+    modes = [m | (of_modes or {}).get(str(m["role"]), {}) for m in every]
     seq = {str(m["name"]): 0 for m in modes}
     parts = ("quiet", "fault") if fault else ("quiet",)
     at, number = 0, 0

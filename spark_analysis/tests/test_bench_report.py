@@ -60,6 +60,36 @@ def test_p5_is_measured_with_a_rack_of_followers_killed(spark: SparkSession, tmp
     assert row["verdict"] == "meets the goal"
 
 
+SAFE = {"level": 2, "label": "safe"}
+
+
+def test_p7_alone_is_measured_where_the_baseline_has_acks_min_insync_replicas(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    naive = {"acks": "-2", "level": 1}
+    made: dict[str, Any] = {"rtt_ms": {"b": 2.0, "c": 20.0}, "rounds": 4, "per_block": 100}
+    data = measured(spark, tmp_path / "run", of_modes={"candidate": SAFE, "baseline": naive, "control": naive}, **made)
+    assert [row["id"] for row in data["goals"]] == ["P7", "P7"], "nothing is compared with acks=all"
+    assert goal(data, "P7")["estimate"] == pytest.approx((NEAR_P50 + BACK) / (3 * NEAR_P50 + BACK), rel=0.1)
+    both = {"baseline": naive, "control": naive}
+    assert measured(spark, tmp_path / "levels", of_modes=both, **made)["goals"] == [], "neither is at level 2"
+    fault = {"how": "pause", "target": "c1", "seconds": 1.0, "recover": 0.0}
+    paused = measured(spark, tmp_path / "paused", of_modes={"candidate": SAFE, **both}, **made, fault=fault)
+    assert paused["goals"] == []
+
+
+@pytest.mark.parametrize("target", ["a1", "rack:a"])
+def test_p7_is_measured_against_stock_where_the_leader_is_killed(
+    spark: SparkSession, tmp_path: Path, target: str
+) -> None:
+    fault = {"how": "kill", "target": target, "seconds": 1.0, "recover": 0.0}
+    stock = {"distribution": "stock"}
+    of_modes = {"candidate": SAFE, "baseline": stock, "control": stock}
+    (row,) = measured(spark, tmp_path / "run", per_block=100, fault=fault, of_modes=of_modes)["goals"]
+    assert (row["id"], row["verdict"]) == ("P7", "meets the goal") and "the leader killed" in row["what"]
+    assert measured(spark, tmp_path / "other", per_block=100, fault=fault)["goals"] == []
+
+
 def test_blocks_beyond_a_limit_are_invalid_and_the_page_says_why(spark: SparkSession, tmp_path: Path) -> None:
     invalid: dict[tuple[int, str], list[str] | None] = {
         (0, "candidate"): ["the processors were 95% busy"],

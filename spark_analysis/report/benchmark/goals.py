@@ -64,6 +64,15 @@ GOALS: dict[tuple[str, int | str], Goal] = {
     ("P4", 999): Goal("P4", "p99.9, a follower paused, candidate / the same without that follower", "1", 1.2, 2.0),
     ("P4", "max"): Goal("P4", "maximum, a follower paused, candidate / acks=all", "about 0.001", 0.05, 0.2),
     ("P6", 999): Goal("P6", "p99.9, followers stall on their own, candidate / acks=all", "about 0.1", 0.25, 0.5),
+    ("P7", 500): Goal("P7", "p50, acks=min.insync.replicas at level 2 / at level 1", "1.1", 1.10, 1.25),
+    ("P7", 990): Goal("P7", "p99, acks=min.insync.replicas at level 2 / at level 1", "1.1", 1.25, 1.5),
+    ("P7", "gap"): Goal(
+        "P7",
+        "longest silence, the leader killed, acks=min.insync.replicas at level 2 / acks=all of stock",
+        "1",
+        1.05,
+        1.1,
+    ),
     ("P8", 500): Goal("P8", "p50 from due to consumed, candidate / acks=all", "1", 1.05, 1.05, least=0.95),
     ("P8", 990): Goal("P8", "p99 from due to consumed, candidate / acks=all", "1", 1.05, 1.05, least=0.95),
     ("P5", "gap"): Goal(

@@ -48,7 +48,7 @@ def promises(parts: list[dict[str, Any]]) -> list[str]:
 
 def _promises(data: dict[str, Any]) -> list[str]:
     modes = [m for m in data["modes"] if m["role"] in ("candidate", "baseline")]
-    found = [promise(m["acks"], {**data["workload"]["topic"]["settings"], **m["topic"]}) for m in modes]
+    found = [promise(m["acks"], {**data["workload"]["topic"]["settings"], **m["topic"]}, m.get("level")) for m in modes]
     return [line for line in found if line]
 
 

@@ -8,6 +8,7 @@ from spark_analysis.report import words
 from spark_analysis.report.benchmark.comparison import noise_at
 from spark_analysis.report.benchmark.goals import GOALS, NOT_MEASURED, evaluated, of_the_ideal
 from spark_analysis.report.benchmark.rounds import Rounds, noise_of
+from spark_analysis.report.promises import EARLY, STOCK
 from spark_analysis.statistics import stats
 from spark_analysis.statistics.verdict_words import NO_UNAFFECTED, NOT_ENOUGH
 
@@ -17,8 +18,11 @@ _FAR = (16.0, 24.0)
 
 
 def goals(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
-    """Rows of the goals that this kind of workload is about."""
+    """Rows of the goals that this kind of workload is about. All but P7 compare with acks=all."""
     fault = data["workload"]["fault"]
+    of = {mode["role"]: mode for mode in data["modes"]}
+    if "baseline" in of and of["baseline"]["acks"] in EARLY:
+        return _level_2(data, measured) if fault is None and _level(of.get("candidate")) >= 2 else []
     if data.get("knee"):
         return _throughput(data)
     if data["workload"].get("stalls"):
@@ -31,9 +35,20 @@ def goals(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
         return [evaluated(GOALS["P8", q], *found[q], note=_NO_GAIN) for q in (500, 990)]
     if fault is None:
         new = next(m for m in data["modes"] if m["role"] == "candidate")
-        early = new["acks"] in ("min.insync.replicas", "-2")
+        early = new["acks"] in EARLY
         return [*_stock(data, measured), *([*_distances(data, measured), *_ideal(data, measured)] if early else [])]
-    return _paused(data, measured) if fault["how"] == "pause" else _killed(data)
+    return _paused(data, measured) if fault["how"] == "pause" else _killed(data, of)
+
+
+def _level(mode: dict[str, Any] | None) -> int:
+    """The level of rackspan.version that a mode names; 1 where it names none."""
+    return (mode or {}).get("level") or 1
+
+
+def _level_2(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
+    """The electable set beside an answer by whoever is first: both with acks=min.insync.replicas."""
+    variants = ("candidate", QUIET), ("baseline", QUIET)
+    return [evaluated(GOALS["P7", q], measured.ratio(*variants, q), noise_at(data["noise"], q)) for q in (500, 990)]
 
 
 def _throughput(data: dict[str, Any]) -> list[dict[str, Any]]:
@@ -155,11 +170,14 @@ def _paused(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     return [first, evaluated(GOALS["P4", "max"], *longest, note=_lost(data))]
 
 
-def _killed(data: dict[str, Any]) -> list[dict[str, Any]]:
-    if data["workload"]["fault"]["target"].removeprefix("rack:") in data["workload"]["topic"]["leaders"]:
+def _killed(data: dict[str, Any], of: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    target = data["workload"]["fault"]["target"].removeprefix("rack:")
+    leads = bool({target, target.rstrip("0123456789")} & {*data["workload"]["topic"]["leaders"]})
+    against_stock = _level(of.get("candidate")) >= 2 and of.get("baseline", {}).get("distribution") == STOCK
+    if leads and not against_stock:
         return []  # an election takes the same time in every mode
     silence = data["fault"]["silence_ratio"], noise_of(data["fault"]["silence_again"])
-    return [evaluated(GOALS["P5", "gap"], *silence, note=_lost(data))]
+    return [evaluated(GOALS["P7" if leads else "P5", "gap"], *silence, note=_lost(data))]
 
 
 def _lost(data: dict[str, Any]) -> str:
