@@ -27,12 +27,8 @@ _NO_CHANGE = -2
 
 
 def read_timeline(cluster: KafkaCluster, run: RunFolder, topics: Iterable[str]) -> int:
-    """Files the changes of these topics' partitions; returns how many. Raises RackspanError.
-
-    The longest metadata log of the controllers is taken: its last records may not be committed, all others are.
-    """
-    nodes = cluster.select("controllers")
-    node = max(nodes, key=lambda n: int(n.host.shell(f"cat {n.data_dir}/{METADATA}/*.log | wc -c").out or 0))
+    """Files the changes of these topics' partitions; returns how many. Raises RackspanError."""
+    node = _longest(cluster)
     text, complete = _dump(node)
     rows, degrades = timeline(text, set(topics))
     if degrades:
@@ -42,6 +38,23 @@ def read_timeline(cluster: KafkaCluster, run: RunFolder, topics: Iterable[str]) 
         run.add_partitions(pa.Table.from_pylist(rows, arrow_schema("partitions")), node.name)
     run.event("note", "partitions-read", "point", {"node": node.name, "complete": complete})
     return len(rows)
+
+
+def log_text(cluster: KafkaCluster) -> tuple[str, bool]:
+    """The metadata log as kafka-dump-log.sh prints it, and whether it begins at offset 0. Raises RackspanError."""
+    return _dump(_longest(cluster))
+
+
+def record_times(text: str) -> list[tuple[int, str]]:
+    """Time in ns since the epoch, and type, of each record of that text."""
+    found = [match for match in map(_LINE.match, text.splitlines()) if match is not None]
+    return [(int(match[2]) * 1_000_000, str(json.loads(match[3])["type"])) for match in found]
+
+
+def _longest(cluster: KafkaCluster) -> KafkaNode:
+    """The controller with the longest metadata log: its last records may not be committed, all others are."""
+    nodes = cluster.select("controllers")
+    return max(nodes, key=lambda n: int(n.host.shell(f"cat {n.data_dir}/{METADATA}/*.log | wc -c").out or 0))
 
 
 def timeline(text: str, topics: set[str]) -> tuple[list[Row], list[Row]]:

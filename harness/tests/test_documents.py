@@ -76,6 +76,7 @@ HEAVY = (
     ".venv/bin/python -m harness.benchmark.cold_start --rounds 10",
     ".venv/bin/python -m harness.benchmark.large_cluster --rounds 5",
     ".venv/bin/python -m harness.benchmark.member_hang --trials 12",
+    ".venv/bin/python -m harness.benchmark.slow_rack",
 )
 
 # Documents of two minutes or more, with clusters of their own: only `rackspan test --full` runs them.
