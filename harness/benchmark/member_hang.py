@@ -5,7 +5,8 @@
 Three racks of one broker at level 2 of rackspan.version; one topic is written with acks=min.insync.replicas and one
 with acks=all, both led by broker 1. In each trial the follower that is in the electable set is paused for some seconds,
 stays in the in-sync set, and continues; a silence is the time without an acknowledgement from the pause on. For
-acks=all it lasts as long as the pause, which is what it would do until replica.lag.time.max.ms. Prints a table.
+acks=all it lasts as long as the pause, which is what it would do until replica.lag.time.max.ms. A trial counts if the
+set was changed in the pause: else the paused broker had just left it. Prints a table.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from harness.load.client import LoadClient
 from harness.load.command import Produce, java_command, load_jar
 from harness.load.process import LoadProcess
 from harness.load.records import read_acks
+from harness.recording.metadata_timeline import log_text, record_times
 from harness.spec.cluster_spec import ClusterSpec
 from harness.spec.rackspan_level import at_level
 
@@ -43,6 +45,7 @@ ENOUGH = 12  # trials; of fewer the goal is neither met nor missed
 MODES = {"min.insync.replicas": "quorum", "all": "all"}  # acks, and the topic of each
 QUORUM = "min.insync.replicas"
 LEADER = 1
+CHANGE = "PARTITION_CHANGE_RECORD"
 PAUSE_S, REST_S, WARM_UP_S = 3.0, 4.0, 20.0
 RATE = 200.0
 # A paused broker stays registered and in sync for longer than any pause.
@@ -67,6 +70,28 @@ class Silence:
     acks: str
     trial: int
     ms: float
+
+
+@dataclass(frozen=True)
+class Swap:
+    """One change of the set in ms: from the pause until the controller has written the new set, which is when the hang
+    was detected and a millisecond or two, and from then until the next acknowledgement.
+    """
+
+    trial: int
+    detection_ms: float
+    swap_ms: float
+
+
+def changed_at(trial: Trial, changes_ns: Iterable[int]) -> int | None:
+    """The time of the first change of the set in a pause, of those that the metadata log has; None without one."""
+    return min((at for at in changes_ns if trial.begin_ns < at < trial.end_ns), default=None)
+
+
+def swap(number: int, trial: Trial, change_ns: int, done_ns: Iterable[int]) -> Swap:
+    """A change of the set; an acknowledgement that does not come in the pause comes at its end."""
+    answered = min((done for done in done_ns if change_ns <= done < trial.end_ns), default=trial.end_ns)
+    return Swap(number, (change_ns - trial.begin_ns) / 1e6, (answered - change_ns) / 1e6)
 
 
 def longest_ms(done_ns: Iterable[int], begin_ns: int, end_ns: int) -> float:
@@ -125,8 +150,16 @@ def one(cluster: KafkaCluster, topic: str, folder: Path) -> Trial:
     return Trial(member, before, begin, end)
 
 
-def measure(trials: int) -> tuple[list[Trial], list[Silence]]:
-    """All trials on one cluster, and the silences of both modes. Raises RackspanError."""
+def _changes(cluster: KafkaCluster) -> list[int]:
+    """Times of the changes of partitions, which are those of electable sets: the ISR stays as it is."""
+    return [at for at, kind in record_times(log_text(cluster)[0]) if kind == CHANGE]
+
+
+def measure(trials: int) -> tuple[list[Trial], list[Silence], list[Swap]]:
+    """The trials that count on one cluster, the silences of both modes, and the changes of the set.
+
+    Fewer trials than requested if twice as many do not suffice. Raises RackspanError.
+    """
     with tempfile.TemporaryDirectory(prefix="rackspan-member-hang-") as name, ExitStack() as stack:
         folder = Path(name)
         cluster = stack.enter_context(KafkaCluster.running(spec()))
@@ -142,27 +175,41 @@ def measure(trials: int) -> tuple[list[Trial], list[Silence]]:
             process.wait_line("started", 60)
             clients[acks] = process, out
         pause(WARM_UP_S)
-        done = []
-        for number in range(trials):
-            done.append(one(cluster, MODES[QUORUM], folder))
-            print(f"trial {number + 1} of {trials}: {done[-1]}", file=sys.stderr)
-        silences = []
+        done: list[tuple[Trial, int]] = []
+        for number in range(2 * trials):
+            trial = one(cluster, MODES[QUORUM], folder)
+            at = changed_at(trial, _changes(cluster))
+            print(f"pause {number + 1}: {trial}" + ("" if at else ", which does not count"), file=sys.stderr)
+            done += [(trial, at)] if at else []
+            if len(done) == trials:
+                break
+        silences, swaps = [], []
         for acks, (client, out) in clients.items():
             client.stop(60)
-            rows = read_acks(out).to_pylist()
-            answered = [row["done_ns"] for row in rows if row["result"] == "OK"]
-            silences += [Silence(acks, n, longest_ms(answered, t.begin_ns, t.end_ns)) for n, t in enumerate(done)]
-        return done, silences
+            answered = [row["done_ns"] for row in read_acks(out).to_pylist() if row["result"] == "OK"]
+            silences += [Silence(acks, n, longest_ms(answered, t.begin_ns, t.end_ns)) for n, (t, _) in enumerate(done)]
+            swaps += [swap(n, *of, answered) for n, of in enumerate(done)] if acks == QUORUM else []
+        return [trial for trial, _ in done], silences, swaps
 
 
-def summary(silences: Sequence[Silence]) -> str:
-    """A table: of each mode the median, the lowest and the highest silence, and whether the median meets the goal."""
+def summary(silences: Sequence[Silence], swaps: Sequence[Swap]) -> str:
+    """A table: of each mode the median, the lowest and the highest silence, and whether the median meets the goal;
+    below acks=min.insync.replicas the two parts of it.
+    """
+    if not silences:
+        return "no trial counts: the set was changed in none of the pauses"
     rows = []
     for acks in MODES:
         found = [s.ms for s in silences if s.acks == acks]
-        spread = f"{min(found):.0f} to {max(found):.0f}"
-        rows.append((f"acks={acks}", len(found), f"{median(found):.0f}", spread, _verdict(acks, found)))
+        rows.append(_row(f"acks={acks}", found, _verdict(acks, found)))
+        if acks == QUORUM:
+            rows.append(_row("until the new set is written", [s.detection_ms for s in swaps], ""))
+            rows.append(_row("from then to the next answer", [s.swap_ms for s in swaps], ""))
     return markdown.table(("mode", "trials", "ms", "lowest and highest", f"{GOAL_MS:.0f} ms"), rows, right=(1, 2))
+
+
+def _row(what: str, found: Sequence[float], verdict: str) -> tuple[str, int, str, str, str]:
+    return what, len(found), f"{median(found):.0f}", f"{min(found):.0f} to {max(found):.0f}", verdict
 
 
 def _verdict(acks: str, found: Sequence[float]) -> str:
@@ -182,8 +229,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
 
     def measured() -> tuple[dict[str, Any], str]:
-        trials, silences = measure(max(1, options.trials))
-        return {"trials": [asdict(t) for t in trials], "silences": [asdict(s) for s in silences]}, summary(silences)
+        trials, silences, swaps = measure(max(1, options.trials))
+        rows = {"trials": [asdict(t) for t in trials], "silences": [asdict(s) for s in silences]}
+        return rows | {"swaps": [asdict(s) for s in swaps]}, summary(silences, swaps)
 
     return print_table(measured, options.json)
 

@@ -27,7 +27,7 @@ import pyarrow as pa
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # exported without saying so
 
 from harness.admin.topics import Topics
-from harness.benchmark.member_hang import electable
+from harness.benchmark.member_hang import CHANGE, electable
 from harness.benchmark.printed_table import print_table
 from harness.benchmark.script_output import script_output
 from harness.cluster.kafka_cluster import KafkaCluster
@@ -49,7 +49,6 @@ MOST_CHANGES = 4  # a second, of the set of one partition: one at most in 250 ms
 QUIET_S, AFTER_S = 20.0, 20.0
 CALM_US, CALM_LINES, CALM_S = 500_000, 5, 240.0  # p99 of so many seconds in a row; brokers are slow at first
 PROBE_S = 0.1
-CHANGE = "PARTITION_CHANGE_RECORD"
 
 
 @dataclass(frozen=True)

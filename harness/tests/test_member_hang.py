@@ -4,7 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from harness.benchmark.member_hang import MODES, PAUSE_S, QUORUM, Silence, electable, longest_ms, measure, summary
+from harness.benchmark.member_hang import (
+    MODES,
+    PAUSE_S,
+    QUORUM,
+    Silence,
+    Swap,
+    Trial,
+    changed_at,
+    electable,
+    longest_ms,
+    measure,
+    summary,
+    swap,
+)
+
+MS = 1_000_000
 
 
 def silences(quorum: list[float], full: float = 3100.0) -> list[Silence]:
@@ -12,10 +27,9 @@ def silences(quorum: list[float], full: float = 3100.0) -> list[Silence]:
 
 
 def test_a_silence_is_counted_within_the_pause_and_up_to_its_edges() -> None:
-    ms = 1_000_000
-    assert longest_ms([90 * ms, 110 * ms, 130 * ms, 190 * ms, 900 * ms], 100 * ms, 200 * ms) == 60.0
-    assert longest_ms([110 * ms], 100 * ms, 200 * ms) == 90.0, "until the end"
-    assert longest_ms([90 * ms, 210 * ms], 100 * ms, 200 * ms) == 100.0, "nothing was answered"
+    assert longest_ms([90 * MS, 110 * MS, 130 * MS, 190 * MS, 900 * MS], 100 * MS, 200 * MS) == 60.0
+    assert longest_ms([110 * MS], 100 * MS, 200 * MS) == 90.0, "until the end"
+    assert longest_ms([90 * MS, 210 * MS], 100 * MS, 200 * MS) == 100.0, "nothing was answered"
 
 
 def test_the_set_is_read_from_the_description_of_a_topic() -> None:
@@ -25,17 +39,31 @@ def test_the_set_is_read_from_the_description_of_a_topic() -> None:
     assert electable("Topic: t") == ()
 
 
+def test_a_pause_counts_if_the_set_is_changed_in_it() -> None:
+    trial = Trial(2, (1, 2), 100 * MS, 900 * MS)
+    assert changed_at(trial, [50 * MS, 950 * MS]) is None
+    assert changed_at(trial, [50 * MS, 180 * MS, 170 * MS]) == 170 * MS
+    assert swap(3, trial, 170 * MS, [120 * MS, 176 * MS, 190 * MS]) == Swap(3, 70.0, 6.0)
+    assert swap(3, trial, 170 * MS, [120 * MS, 950 * MS]) == Swap(3, 70.0, 730.0), "no answer in the pause"
+
+
 def test_the_goal_needs_trials_enough_and_a_median_below() -> None:
-    assert "| acks=min.insync.replicas | 12 | 180 | 180 to 180 | met |" in summary(silences([180.0] * 12))
-    assert "| 300 | 300 to 300 | missed |" in summary(silences([300.0] * 12))
-    assert "| not enough runs |" in summary(silences([180.0] * 11))
-    assert "| acks=all | 12 | 3100 | 3100 to 3100 | as long as the pause |" in summary(silences([180.0] * 12))
-    assert "answered during the pause" in summary(silences([180.0] * 12, full=900.0))
+    swaps = [Swap(n, 60.0, 9.0) for n in range(12)]
+    table = summary(silences([180.0] * 12), swaps)
+    assert "| acks=min.insync.replicas | 12 | 180 | 180 to 180 | met |" in table
+    assert "| until the new set is written | 12 | 60 | 60 to 60 |" in table
+    assert "| from then to the next answer | 12 | 9 | 9 to 9 |" in table
+    assert "| 300 | 300 to 300 | missed |" in summary(silences([300.0] * 12), swaps)
+    assert "| not enough runs |" in summary(silences([180.0] * 11), swaps[1:])
+    assert "| acks=all | 12 | 3100 | 3100 to 3100 | as long as the pause |" in table
+    assert "answered during the pause" in summary(silences([180.0] * 12, full=900.0), swaps)
+    assert summary([], []).startswith("no trial counts")
 
 
 @pytest.mark.cluster
 def test_the_paused_member_is_replaced_and_writes_continue_where_acks_all_waits() -> None:
-    trials, found = measure(1)
+    trials, found, swaps = measure(1)
     assert trials[0].member in trials[0].before, trials
     by_mode = {s.acks: s.ms for s in found}
     assert by_mode["all"] >= PAUSE_S * 1000 > by_mode[QUORUM], by_mode
+    assert 0 < swaps[0].detection_ms < PAUSE_S * 1000 and swaps[0].swap_ms >= 0, swaps

@@ -8,7 +8,8 @@ from dataclasses import asdict
 import pyarrow as pa
 import pytest
 
-from harness.benchmark.slow_rack import CHANGE, Load, Window, load_of, measure, summary
+from harness.benchmark.member_hang import CHANGE
+from harness.benchmark.slow_rack import Load, Window, load_of, measure, summary
 from harness.network.netns_support import attempt
 
 S = 1_000_000_000

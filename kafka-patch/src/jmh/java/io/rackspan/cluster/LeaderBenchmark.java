@@ -30,6 +30,7 @@ import java.util.stream.IntStream;
 /**
  * The leader of a partition whose replicas are in three racks: an append with acks=all, and a follower's report of its log end.
  * `off`: as on stock. `on`: two racks are required. `waiting`: in addition, a request with acks=min.insync.replicas waits.
+ * `level2`: `off` at level 2 of rackspan.version. `set`: `waiting` at level 2, with an electable set.
  */
 @State(Scope.Benchmark)
 @Fork(1)
@@ -40,7 +41,7 @@ public class LeaderBenchmark {
     @Param({"3", "5", "9"})
     public int replicas;
 
-    @Param({"off", "on", "waiting"})
+    @Param({"off", "on", "waiting", "level2", "set"})
     public String feature;
 
     private LeaderFixture broker;
@@ -55,7 +56,9 @@ public class LeaderBenchmark {
         broker = new LeaderFixture(Map.of());
         broker.brokers(IntStream.range(0, replicas).mapToObj(i -> "rack" + i % 3).toArray(String[]::new));
         Map<String, String> settings = new HashMap<>(Map.of("min.insync.replicas", "2"));
-        if (!feature.equals("off"))
+        if (feature.equals("level2") || feature.equals("set"))
+            broker.publish(LeaderFixture.level(2));
+        if (!feature.equals("off") && !feature.equals("level2"))
             settings.put("min.insync.racks", "2");
         partition = broker.lead(IntStream.rangeClosed(1, replicas).boxed().toList(), settings);
         follower = partition.getReplica(2).get();
@@ -64,8 +67,11 @@ public class LeaderBenchmark {
         end = 1;
         for (int i = 0; i < 2; i++)
             broker.produce(1);
-        if (feature.equals("waiting") && broker.produce(-2).isDone())
+        boolean isQuorum = feature.equals("waiting") || feature.equals("set");
+        if (isQuorum && broker.produce(-2).isDone())
             throw new IllegalStateException("the request was to wait");
+        if (feature.equals("set"))
+            broker.controllerNotes();
     }
 
     @TearDown(Level.Iteration)
