@@ -205,7 +205,7 @@ def measure(partitions: int, seconds: float) -> list[Load]:
             now = [us for us in last if us is not None and us <= CALM_US]
             return len(now) == CALM_LINES or Pending(f"p99 in us: {last}")
 
-        wait_for("each partition to have an electable set", all_have_sets, 180, every=2)
+        wait_for("each partition to have an electable set", all_have_sets, 180, every=10)
         wait_for("answers to be as fast as they get", calm, CALM_S, every=1)
         probe = _Probe(cluster.bootstrap)
         times = []
