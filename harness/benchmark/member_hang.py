@@ -5,8 +5,8 @@
 Three racks of one broker at level 2 of rackspan.version; one topic is written with acks=min.insync.replicas and one
 with acks=all, both led by broker 1. In each trial the follower that is in the electable set is paused for some seconds,
 stays in the in-sync set, and continues; a silence is the time without an acknowledgement from the pause on. For
-acks=all it lasts as long as the pause, which is what it would do until replica.lag.time.max.ms. A trial counts if the
-set was changed in the pause: else the paused broker had just left it. Prints a table.
+acks=all it lasts as long as the pause, which is what it would do until replica.lag.time.max.ms. A trial does not count
+if the set was changed after it had been read and before the pause. Prints a table.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from harness.load.client import LoadClient
 from harness.load.command import Produce, java_command, load_jar
 from harness.load.process import LoadProcess
 from harness.load.records import read_acks
-from harness.recording.metadata_timeline import log_text, record_times
+from harness.recording.metadata_timeline import log_text, records
 from harness.spec.cluster_spec import ClusterSpec
 from harness.spec.rackspan_level import at_level
 
@@ -55,10 +55,11 @@ _ELECTABLE = re.compile(r"\bElectable: ([\d,]+)")
 
 @dataclass(frozen=True)
 class Trial:
-    """One pause: the paused broker, the set before, and when it began and ended, in ns since the epoch."""
+    """One pause: the paused broker, the set before, and when that was read and it began and ended, in ns."""
 
     member: int
     before: tuple[int, ...]
+    read_ns: int
     begin_ns: int
     end_ns: int
 
@@ -83,8 +84,13 @@ class Swap:
     swap_ms: float
 
 
+def counts(trial: Trial, changes_ns: Iterable[int]) -> bool:
+    """True if the paused broker was of the set when it was paused, by the times of changes of the metadata log."""
+    return not any(trial.read_ns <= at <= trial.begin_ns for at in changes_ns)
+
+
 def changed_at(trial: Trial, changes_ns: Iterable[int]) -> int | None:
-    """The time of the first change of the set in a pause, of those that the metadata log has; None without one."""
+    """The time of the first change of the set in a pause; None without one."""
     return min((at for at in changes_ns if trial.begin_ns < at < trial.end_ns), default=None)
 
 
@@ -132,10 +138,12 @@ def describe(cluster: KafkaCluster, topic: str, folder: Path) -> tuple[int, ...]
 def one(cluster: KafkaCluster, topic: str, folder: Path) -> Trial:
     """Pauses the follower that is in the electable set, and waits until it has caught up."""
 
-    def known() -> tuple[int, ...] | Pending:
-        return describe(cluster, topic, folder) or Pending("the partition has no electable set")
+    def known() -> tuple[tuple[int, ...], int] | Pending:
+        read = time.time_ns()
+        found = describe(cluster, topic, folder)
+        return (found, read) if found else Pending("the partition has no electable set")
 
-    before = wait_for(f"{topic} to have an electable set", known, 60, every=0.5)
+    before, read = wait_for(f"{topic} to have an electable set", known, 60, every=0.5)
     member = next(broker for broker in before if broker != LEADER)
     name = next(node.name for node in cluster.plan.brokers if node.id == member)
     begin = time.time_ns()
@@ -147,12 +155,12 @@ def one(cluster: KafkaCluster, topic: str, folder: Path) -> Trial:
         cluster.resume(name)
     cluster.wait_in_sync()
     pause(REST_S)
-    return Trial(member, before, begin, end)
+    return Trial(member, before, read, begin, end)
 
 
 def _changes(cluster: KafkaCluster) -> list[int]:
     """Times of the changes of partitions, which are those of electable sets: the ISR stays as it is."""
-    return [at for at, kind in record_times(log_text(cluster)[0]) if kind == CHANGE]
+    return [record.t_ns for record in records(log_text(cluster)[0]) if record.kind == CHANGE]
 
 
 def measure(trials: int) -> tuple[list[Trial], list[Silence], list[Swap]]:
@@ -175,20 +183,20 @@ def measure(trials: int) -> tuple[list[Trial], list[Silence], list[Swap]]:
             process.wait_line("started", 60)
             clients[acks] = process, out
         pause(WARM_UP_S)
-        done: list[tuple[Trial, int]] = []
+        done: list[tuple[Trial, int | None]] = []
         for number in range(2 * trials):
-            trial = one(cluster, MODES[QUORUM], folder)
-            at = changed_at(trial, _changes(cluster))
-            print(f"pause {number + 1}: {trial}" + ("" if at else ", which does not count"), file=sys.stderr)
-            done += [(trial, at)] if at else []
+            trial, changes = one(cluster, MODES[QUORUM], folder), _changes(cluster)
+            print(f"pause {number + 1}: {trial}, counts: {counts(trial, changes)}", file=sys.stderr)
+            done += [(trial, changed_at(trial, changes))] if counts(trial, changes) else []
             if len(done) == trials:
                 break
         silences, swaps = [], []
         for acks, (client, out) in clients.items():
             client.stop(60)
             answered = [row["done_ns"] for row in read_acks(out).to_pylist() if row["result"] == "OK"]
-            silences += [Silence(acks, n, longest_ms(answered, t.begin_ns, t.end_ns)) for n, (t, _) in enumerate(done)]
-            swaps += [swap(n, *of, answered) for n, of in enumerate(done)] if acks == QUORUM else []
+            for n, (trial, at) in enumerate(done):
+                silences.append(Silence(acks, n, longest_ms(answered, trial.begin_ns, trial.end_ns)))
+                swaps += [swap(n, trial, at, answered)] if at and acks == QUORUM else []
         return [trial for trial, _ in done], silences, swaps
 
 
@@ -197,12 +205,12 @@ def summary(silences: Sequence[Silence], swaps: Sequence[Swap]) -> str:
     below acks=min.insync.replicas the two parts of it.
     """
     if not silences:
-        return "no trial counts: the set was changed in none of the pauses"
+        return "no trial counts: the set was changed just before each pause"
     rows = []
     for acks in MODES:
         found = [s.ms for s in silences if s.acks == acks]
         rows.append(_row(f"acks={acks}", found, _verdict(acks, found)))
-        if acks == QUORUM:
+        if acks == QUORUM and swaps:
             rows.append(_row("until the new set is written", [s.detection_ms for s in swaps], ""))
             rows.append(_row("from then to the next answer", [s.swap_ms for s in swaps], ""))
     return markdown.table(("mode", "trials", "ms", "lowest and highest", f"{GOAL_MS:.0f} ms"), rows, right=(1, 2))

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -45,10 +46,19 @@ def log_text(cluster: KafkaCluster) -> tuple[str, bool]:
     return _dump(_longest(cluster))
 
 
-def record_times(text: str) -> list[tuple[int, str]]:
-    """Time in ns since the epoch, and type, of each record of that text."""
-    found = [match for match in map(_LINE.match, text.splitlines()) if match is not None]
-    return [(int(match[2]) * 1_000_000, str(json.loads(match[3])["type"])) for match in found]
+@dataclass(frozen=True)
+class Record:
+    """One record of the metadata log: time in ns since the epoch, type, and its fields."""
+
+    t_ns: int
+    kind: str
+    data: Row
+
+
+def records(text: str) -> list[Record]:
+    """The records of that text."""
+    found = [(match, json.loads(match[3])) for match in map(_LINE.match, text.splitlines()) if match is not None]
+    return [Record(int(match[2]) * 1_000_000, record["type"], record["data"]) for match, record in found]
 
 
 def _longest(cluster: KafkaCluster) -> KafkaNode:

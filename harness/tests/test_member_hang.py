@@ -12,6 +12,7 @@ from harness.benchmark.member_hang import (
     Swap,
     Trial,
     changed_at,
+    counts,
     electable,
     longest_ms,
     measure,
@@ -39,8 +40,10 @@ def test_the_set_is_read_from_the_description_of_a_topic() -> None:
     assert electable("Topic: t") == ()
 
 
-def test_a_pause_counts_if_the_set_is_changed_in_it() -> None:
-    trial = Trial(2, (1, 2), 100 * MS, 900 * MS)
+def test_a_pause_counts_unless_the_set_was_changed_just_before() -> None:
+    trial = Trial(2, (1, 2), 40 * MS, 100 * MS, 900 * MS)
+    assert counts(trial, [30 * MS, 170 * MS]) and counts(trial, []), "a hang that is not detected counts"
+    assert not counts(trial, [50 * MS, 170 * MS]), "the paused broker may have left the set"
     assert changed_at(trial, [50 * MS, 950 * MS]) is None
     assert changed_at(trial, [50 * MS, 180 * MS, 170 * MS]) == 170 * MS
     assert swap(3, trial, 170 * MS, [120 * MS, 176 * MS, 190 * MS]) == Swap(3, 70.0, 6.0)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from spark_analysis.checker import timeline
 from spark_analysis.checker.facts import BUCKET_BITS, Facts, Place, Stretch, producers
 from spark_analysis.checker.scatter import Task, tasks
-from spark_analysis.checker.transactions import ABORTED, COMMITTED, Reads
+from spark_analysis.checker.transactions import Reads
 from spark_analysis.errors import UNKNOWN, AnalysisError
 from spark_analysis.input.folders import check_table, parts, read_folder
 
@@ -103,6 +103,13 @@ class History:
         """The topics that were read to their end with read_committed, and in no other way, with the rows there."""
         notes = self._notes("read-back")
         other = {n["topic"] for n in notes if not n["complete"] or n.get("isolation") != "read_committed"}
+        # A transaction that has no end hides what is behind it: what was read ends before the log does.
+        ends = [(n["topic"], {int(p): end for p, end in n["end_offsets"].items()}) for n in notes]
+        other |= {
+            topic
+            for topic, read in ends
+            if any(place[0] == topic and end > read.get(place[1], 0) for (place, _), end in self.ends.items())
+        }
         columns = [pq.read_table(file, columns=["topic"])["topic"] for file in parts(self.path, "reads")]
         with_rows = {topic for column in columns for topic in column.unique().to_pylist()}
         return ({n["topic"] for n in notes} - other) & with_rows
@@ -153,14 +160,14 @@ class History:
         """True for the rules on in-sync replicas and on transactions that something in the run is a case of."""
         racks = any((min_racks or row["min_racks"]) > 1 for row in self.partitions)
         replicas = any(timeline.need_replicas(row) > 1 for row in self.partitions)
-        ends = {one["outcome"] for one in self.transactions}
+        in_transactions = [note for note in self._notes("producer") if note.get("transaction_records")]
         return {
             "ack-under-racks": racks,
             "ack-under-replicas": replicas,
             "ack-not-in-ledger": bool(self.degrades),
-            "committed-not-read": COMMITTED in ends,
-            "aborted-read": ABORTED in ends,
-            "split-transaction": bool(ends),
+            "committed-not-read": bool(in_transactions),
+            "aborted-read": any(note.get("abort_every") for note in in_transactions),
+            "split-transaction": bool(in_transactions),
         }
 
     def unread(self, places: frozenset[Place]) -> list[str]:

@@ -14,7 +14,7 @@ from spark_analysis.transforms import durability as fates_of
 
 LOST_SHOWN = 20
 _COLLECTED = 100_000  # lost records that are held in memory; more are written by Spark, and computed for that once more
-_NOTES = ("read-back", "transactions")
+_NOTES = ("read-back", "producer")
 _TOTALS = ("acknowledged", "lost", "duplicates", "moved", "reordered", "present_though_not_acknowledged")
 
 
@@ -57,7 +57,7 @@ def durability(run: Run, topics: Iterable[str]) -> tuple[dict[str, Any], Mapping
 def read_backs(events: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """The data of the notes of read-backs by topic, without those that skipped acknowledged records."""
     data = {name: [e["data"] for e in events if (e["kind"], e["name"]) == ("note", name)] for name in _NOTES}
-    in_part = {one["topic"] for note in data["transactions"] for one in note["transactions"]}
+    in_part = {note.get("topic") for note in data["producer"] if note.get("transaction_records")}
     notes = data["read-back"]
     return {n["topic"]: n for n in notes if n["topic"] not in in_part or n.get("isolation") != "read_committed"}
 

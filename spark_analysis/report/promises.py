@@ -7,7 +7,7 @@ from typing import Any
 
 EARLY = ("min.insync.replicas", "-2")
 _REPLICAS, RACKS, _SCOPE = "min.insync.replicas", "min.insync.racks", "acks.all.scope"
-_ELECTABLE_SETS = 2  # the level from which on partitions have them
+ELECTABLE_SETS = 2  # the level from which on partitions have them
 STOCK = "stock"  # the distribution that knows nothing of racks
 
 
@@ -31,7 +31,7 @@ def may_lag(acks: str, settings: Mapping[str, Any], level: int | None) -> bool:
     """True if a replica that lacks the record may be elected. From level 2 of rackspan.version on, only members of the
     electable set are; None is the level of a new cluster, which is lower.
     """
-    return is_early(acks, settings) and (level or 1) < _ELECTABLE_SETS
+    return is_early(acks, settings) and (level or 1) < ELECTABLE_SETS
 
 
 def promise(acks: str, settings: Mapping[str, Any], level: int | None = None) -> str:

@@ -90,7 +90,8 @@ def folder(path: Path, parts: Iterable[Small]) -> Path:
         events += [generated.event(0, "note", "replica", **row) for row in part.read]
         events += [generated.event(0, "note", kind, **data) for kind, data in part.notes]
         for topic in {row["topic"] for row in part.reads}:
-            read = {"topic": topic, "end_offsets": {}, "complete": True, "isolation": "read_committed"}
+            ends = {str(row["partition"]): row["end_offset"] for row in part.read}
+            read = {"topic": topic, "end_offsets": ends, "complete": True, "isolation": "read_committed"}
             events.append(generated.event(0, "note", "read-back", **read))
         events += [generated.event(at, "fault", name, state, **data) for at, name, state, data in part.faults]
     events.sort(key=lambda e: e["t_ns"])

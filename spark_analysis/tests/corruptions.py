@@ -372,6 +372,7 @@ def in_transactions(h: Small) -> list[Row]:
         for seq in range(first, first + 5) if read else ():
             h.reads.append(_read(topic, seq))
     h.notes.append(("transactions", {"transactions": rows}))
+    h.producers.append({"producer": "t", "topic": topic, "transaction_records": 5, "abort_every": 2})
     return rows
 
 

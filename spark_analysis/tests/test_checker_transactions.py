@@ -59,6 +59,20 @@ def test_transactions_without_a_complete_read_with_read_committed_are_not_checke
     assert found.unread == ["orders with read_committed: transactions were not compared with what is read"]
 
 
+def test_a_read_that_ends_before_the_logs_do_is_not_complete(run: Path) -> None:
+    """As behind a transaction without an end."""
+    part = real().named("orders")
+    ends = {str(row["partition"]): row["end_offset"] - 1 for row in part.read}
+    _change(run, "read-back", end_offsets=ends)
+    assert _checked(run).unread == ["orders with read_committed: transactions were not compared with what is read"]
+
+
+def test_a_producer_of_transactions_that_ended_none_makes_the_verdict_unknown(run: Path) -> None:
+    _change(run, "transactions", transactions=[])
+    found = _checked(run)
+    assert found.counts == {} and found.state == "unknown" and found.untried == list(RULES)
+
+
 def test_a_read_back_whose_rows_are_missing_is_no_loss(run: Path) -> None:
     (run / "reads" / "part-0.parquet").unlink()
     found = _checked(run)
@@ -69,7 +83,7 @@ def test_below_level_2_a_committed_transaction_with_acks_min_insync_replicas_may
     part = real().named("orders")
     in_transactions(part)
     del part.reads[2]
-    part.producers.append({"producer": "t", "acks": "-2"})
+    part.producers[-1]["acks"] = "-2"
     run = folder(tmp_path / "run", [part])
     found = _checked(run)
     assert found.counts == {} and found.allowed == {"committed-not-read": 1, "split-transaction": 1}
@@ -81,7 +95,7 @@ def test_below_level_2_a_committed_transaction_with_acks_min_insync_replicas_may
 
 def test_reads_with_read_committed_say_nothing_of_durability_where_there_are_transactions() -> None:
     both = [event(0, "note", "read-back", topic=t, isolation="read_committed") for t in ("a", "b")]
-    both.append(event(0, "note", "transactions", transactions=[{"topic": "a", "producer": "p"}]))
+    both.append(event(0, "note", "producer", topic="a", producer="p", transaction_records=20))
     assert list(read_backs(both)) == ["b"]
     both.append(event(1, "note", "read-back", topic="a", isolation="read_uncommitted"))
     assert list(read_backs(both)) == ["b", "a"]

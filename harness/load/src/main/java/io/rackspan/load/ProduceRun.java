@@ -277,7 +277,7 @@ final class ProduceRun {
         Callback callback = (metadata, error) -> answered(answer, due, partition, metadata, error);
         try {
             producer.send(new ProducerRecord<>(settings.topic(), partition, key(seq), value), callback);
-        } catch (KafkaException e) {
+        } catch (KafkaException | IllegalStateException e) {
             // Some failures are thrown and others go to the callback; each record is counted once.
             if (!answer.known()) {
                 answered(answer, due, partition, null, e);
@@ -296,8 +296,12 @@ final class ProduceRun {
         boolean known = error == null && metadata != null;
         long offset = known && metadata.hasOffset() ? metadata.offset() : -1;
         int where = known ? metadata.partition() : partition == null ? -1 : partition;
+        // A send that throws may have handed the record over: its answer comes too, and is the better one.
+        boolean isFirst = !answer.known();
         answer.done(now, where, offset, result, cause);
-        counters.done(result, cause, now - due);
+        if (isFirst) {
+            counters.done(result, cause, now - due);
+        }
     }
 
     private void tick(Producers producers) {
@@ -327,6 +331,7 @@ final class ProduceRun {
         line.put("client_commit", AppInfoParser.getCommitId());
         line.put("acks", effective.getString(ProducerConfig.ACKS_CONFIG));
         line.put("transaction_records", settings.transactionRecords());
+        line.put("abort_every", settings.abortEvery());
         line.put("idempotence", effective.getBoolean(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG));
         line.put("linger_ms", effective.getLong(ProducerConfig.LINGER_MS_CONFIG));
         line.put("retries", effective.getInt(ProducerConfig.RETRIES_CONFIG));

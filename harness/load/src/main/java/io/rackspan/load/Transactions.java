@@ -3,7 +3,6 @@ package io.rackspan.load;
 
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
-import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.TimeoutException;
 
 import java.time.Duration;
@@ -23,6 +22,8 @@ final class Transactions implements Producers {
     private static final String ABORTED = "ABORTED";
     private static final String UNKNOWN = "UNKNOWN";
     private static final long RETRY_NS = 50_000_000;
+    /** A commit or abort that has had no answer for so long is given up; its end is not known then. */
+    private static final long PATIENCE_NS = 180_000_000_000L;
 
     private final ProduceSettings settings;
     private final Caller caller;
@@ -73,7 +74,7 @@ final class Transactions implements Producers {
             try {
                 producer.beginTransaction();
                 return true;
-            } catch (KafkaException e) {
+            } catch (RuntimeException e) {
                 System.err.println("no transaction begins: " + e + "; continuing with a new producer");
                 ready = renewed();
             }
@@ -100,17 +101,26 @@ final class Transactions implements Producers {
     /** Ends the transaction that is open, then waits until all markers are written. */
     @Override
     public void close(Duration timeout) {
-        if (!closed && !timeout.isZero()) {
-            until = System.nanoTime() + timeout.toNanos();
-            paused();
-            // The coordinator answers before it has written markers, and makes no producer ready until it has.
-            if (!renewed()) {
-                System.err.println("the markers of the last transaction may still be written: no coordinator answered"
-                    + " within " + timeout.toSeconds() + " s; check the cluster before reading the logs");
+        try {
+            if (!closed && !timeout.isZero()) {
+                until = Math.min(until, System.nanoTime() + timeout.toNanos());
+                paused();
+                // The coordinator answers before it has written markers, and makes no producer ready until it has.
+                if (!renewed()) {
+                    System.err.println("the markers of the last transaction may still be written: no coordinator answered"
+                        + " within " + timeout.toSeconds() + " s; check the cluster before reading the logs");
+                }
             }
+        } finally {
+            closed = true;
+            producer.close(Duration.ZERO);
         }
-        closed = true;
-        producer.close(Duration.ZERO);
+    }
+
+    /** After a failure: nobody is waited for. */
+    @Override
+    public void close() {
+        close(Duration.ZERO);
     }
 
     private void end() {
@@ -123,7 +133,7 @@ final class Transactions implements Producers {
             } else if (!commit) {
                 producer.flush(); // or its last records would never be sent
             }
-        } catch (KafkaException e) {
+        } catch (RuntimeException e) {
             System.err.println("records " + first + " to " + last + " are not committed: " + e + "; aborting them");
             commit = false;
         }
@@ -131,7 +141,7 @@ final class Transactions implements Producers {
             if (!commit && answered(producer::abortTransaction)) {
                 outcome = ABORTED;
             }
-        } catch (KafkaException e) {
+        } catch (RuntimeException e) {
             System.err.println("records " + first + " to " + last + " are not aborted: " + e
                 + "; continuing with a new producer");
         }
@@ -142,9 +152,10 @@ final class Transactions implements Producers {
         }
     }
 
-    /** Repeats a commit or abort that timed out, and so may have happened; false if the run ends before it is answered. */
+    /** Repeats a commit or abort that timed out, and so may have happened; false if it is not answered in time. */
     private boolean answered(Runnable end) {
-        while (!over()) {
+        long givenUp = System.nanoTime() + PATIENCE_NS;
+        while (!over() && System.nanoTime() < givenUp) {
             try {
                 end.run();
                 return true;
@@ -169,7 +180,7 @@ final class Transactions implements Producers {
                 return true;
             } catch (TimeoutException e) {
                 LockSupport.parkNanos(RETRY_NS);
-            } catch (KafkaException e) {
+            } catch (RuntimeException e) {
                 System.err.println("no transactions: " + e + "; trying again with a new producer");
                 producer.close(Duration.ZERO);
                 producer = new KafkaProducer<>(properties());
