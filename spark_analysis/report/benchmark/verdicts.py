@@ -22,7 +22,7 @@ def goals(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     """Rows of the goals that this kind of workload is about. All but P7 compare with acks=all."""
     fault = data["workload"]["fault"]
     of = {mode["role"]: mode for mode in data["modes"]}
-    if "baseline" in of and of["baseline"]["acks"] in EARLY:
+    if "baseline" in of and of["baseline"].get("acks") in EARLY:
         other = fault or data.get("knee") or data["workload"].get("stalls") or data.get("end_to_end")
         beside = _has_set(of.get("candidate")) and not _has_set(of["baseline"])
         return _level_2(data, measured) if beside and not other else []
@@ -45,7 +45,7 @@ def goals(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
 
 def _has_set(mode: dict[str, Any] | None) -> bool:
     """True for acks=min.insync.replicas at a level of rackspan.version that has electable sets."""
-    return mode is not None and mode["acks"] in EARLY and (mode.get("level") or 1) >= ELECTABLE_SETS
+    return mode is not None and mode.get("acks") in EARLY and (mode.get("level") or 1) >= ELECTABLE_SETS
 
 
 def _level_2(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
