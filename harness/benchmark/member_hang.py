@@ -12,7 +12,6 @@ if the set was changed after it had been read and before the pause. Prints a tab
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 import tempfile
 import time
@@ -27,7 +26,6 @@ from typing import Any
 from harness.admin.topics import Topics
 from harness.benchmark.load_clients import priority
 from harness.benchmark.printed_table import print_table
-from harness.benchmark.script_output import script_output
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common import markdown
 from harness.common.process_tree import end_on_signals
@@ -36,7 +34,7 @@ from harness.load.client import LoadClient
 from harness.load.command import Produce, java_command, load_jar
 from harness.load.process import LoadProcess
 from harness.load.records import read_acks
-from harness.recording.metadata_timeline import log_text, records
+from harness.recording.electable_sets import changes
 from harness.spec.cluster_spec import ClusterSpec
 from harness.spec.rackspan_level import at_level
 
@@ -45,12 +43,11 @@ ENOUGH = 12  # trials; of fewer the goal is neither met nor missed
 MODES = {"min.insync.replicas": "quorum", "all": "all"}  # acks, and the topic of each
 QUORUM = "min.insync.replicas"
 LEADER = 1
-CHANGE = "PARTITION_CHANGE_RECORD"
+RESOLUTION_NS = 1_000_000  # of the metadata log's times, which are rounded down
 PAUSE_S, REST_S, WARM_UP_S = 3.0, 4.0, 20.0
 RATE = 200.0
 # A paused broker stays registered and in sync for longer than any pause.
 LASTING = {"broker.session.timeout.ms": 240000, "replica.lag.time.max.ms": 240000}
-_ELECTABLE = re.compile(r"\bElectable: ([\d,]+)")
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,7 @@ class Swap:
 
 def counts(trial: Trial, changes_ns: Iterable[int]) -> bool:
     """True if the paused broker was of the set when it was paused, by the times of changes of the metadata log."""
-    return not any(trial.read_ns <= at <= trial.begin_ns for at in changes_ns)
+    return not any(trial.read_ns - RESOLUTION_NS <= at <= trial.begin_ns for at in changes_ns)
 
 
 def changed_at(trial: Trial, changes_ns: Iterable[int]) -> int | None:
@@ -107,12 +104,6 @@ def longest_ms(done_ns: Iterable[int], begin_ns: int, end_ns: int) -> float:
     return max(b - a for a, b in pairwise(edges)) / 1e6
 
 
-def electable(described: str) -> tuple[int, ...]:
-    """The electable set in an output of `kafka-topics.sh --describe` about one partition; () if it has none."""
-    found = _ELECTABLE.search(described)
-    return tuple(sorted(map(int, found[1].split(",")))) if found else ()
-
-
 def spec() -> ClusterSpec:
     """A cluster at level 2 on which a paused broker stays in sync."""
     return ClusterSpec.model_validate(
@@ -128,20 +119,13 @@ def spec() -> ClusterSpec:
     )
 
 
-def describe(cluster: KafkaCluster, topic: str, folder: Path) -> tuple[int, ...]:
-    """The electable set of the topic's only partition. Raises RackspanError if the tool fails."""
-    line = [cluster.distribution.script("kafka-topics.sh"), "--describe", "--topic", topic]
-    line += ["--bootstrap-server", cluster.plan.brokers[0].endpoint]
-    return electable(script_output(line, folder, f"{topic} could not be described").decode())
-
-
-def one(cluster: KafkaCluster, topic: str, folder: Path) -> Trial:
+def one(cluster: KafkaCluster, topic: str) -> Trial:
     """Pauses the follower that is in the electable set, and waits until it has caught up."""
 
     def known() -> tuple[tuple[int, ...], int] | Pending:
-        read = time.time_ns()
-        found = describe(cluster, topic, folder)
-        return (found, read) if found else Pending("the partition has no electable set")
+        read, found = time.time_ns(), changes(cluster.select("controllers")[0])
+        members = found[-1].members if found else ()
+        return (members, read) if members else Pending("the partition has no electable set")
 
     before, read = wait_for(f"{topic} to have an electable set", known, 60, every=0.5)
     member = next(broker for broker in before if broker != LEADER)
@@ -159,8 +143,7 @@ def one(cluster: KafkaCluster, topic: str, folder: Path) -> Trial:
 
 
 def _changes(cluster: KafkaCluster) -> list[int]:
-    """Times of the changes of partitions, which are those of electable sets: the ISR stays as it is."""
-    return [record.t_ns for record in records(log_text(cluster)[0]) if record.kind == CHANGE]
+    return [change.t_ns for change in changes(cluster.select("controllers")[0])]
 
 
 def measure(trials: int) -> tuple[list[Trial], list[Silence], list[Swap]]:
@@ -185,7 +168,7 @@ def measure(trials: int) -> tuple[list[Trial], list[Silence], list[Swap]]:
         pause(WARM_UP_S)
         done: list[tuple[Trial, int | None]] = []
         for number in range(2 * trials):
-            trial, changes = one(cluster, MODES[QUORUM], folder), _changes(cluster)
+            trial, changes = one(cluster, MODES[QUORUM]), _changes(cluster)
             print(f"pause {number + 1}: {trial}, counts: {counts(trial, changes)}", file=sys.stderr)
             done += [(trial, changed_at(trial, changes))] if counts(trial, changes) else []
             if len(done) == trials:

@@ -29,9 +29,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # exported without saying so
 
 from harness.admin.topics import Topics
-from harness.benchmark.member_hang import CHANGE, electable
 from harness.benchmark.printed_table import print_table
-from harness.benchmark.script_output import script_output
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common import markdown
 from harness.common.process_tree import end_on_signals
@@ -40,11 +38,13 @@ from harness.faults.network import delay
 from harness.load.command import Produce, java_command, load_jar
 from harness.load.process import LoadProcess
 from harness.load.records import read_acks
+from harness.recording.electable_sets import changes
 from harness.recording.metadata_timeline import Record, log_text, records
 from harness.spec.cluster_spec import ClusterSpec
 from harness.spec.rackspan_level import at_level
 
 TOPIC, SLOW_RACK = "many", "c"
+CHANGE = "PARTITION_CHANGE_RECORD"
 NEAR, FAR = "2ms", "80ms"
 A_SECOND = 0.2  # records of each partition
 MOST_CHANGES = 5  # in a second, of the set of one partition: 250 ms apart at least, both ends included
@@ -179,12 +179,10 @@ class _Probe:
             self._over.wait(PROBE_S)
 
 
-def with_sets(cluster: KafkaCluster, folder: Path) -> int:
-    """The number of partitions that have an electable set. Raises RackspanError if the tool fails."""
-    line = [cluster.distribution.script("kafka-topics.sh"), "--describe", "--topic", TOPIC]
-    line += ["--bootstrap-server", cluster.bootstrap]
-    described = script_output(line, folder, f"{TOPIC} could not be described").decode()
-    return sum(1 for text in described.splitlines() if electable(text))
+def with_sets(cluster: KafkaCluster) -> int:
+    """The number of partitions that have an electable set."""
+    last = {change.partition: change.members for change in changes(cluster.select("controllers")[0])}
+    return sum(1 for members in last.values() if members)
 
 
 def measure(partitions: int, seconds: float) -> list[Load]:
@@ -204,7 +202,7 @@ def measure(partitions: int, seconds: float) -> list[Load]:
         client.wait_line("started", 60)
 
         def all_have_sets() -> bool | Pending:
-            found = with_sets(cluster, folder)
+            found = with_sets(cluster)
             return found == partitions or Pending(f"{found} of {partitions} have one")
 
         def calm() -> bool | Pending:

@@ -13,7 +13,6 @@ from harness.benchmark.member_hang import (
     Trial,
     changed_at,
     counts,
-    electable,
     longest_ms,
     measure,
     summary,
@@ -33,16 +32,10 @@ def test_a_silence_is_counted_within_the_pause_and_up_to_its_edges() -> None:
     assert longest_ms([90 * MS, 210 * MS], 100 * MS, 200 * MS) == 100.0, "nothing was answered"
 
 
-def test_the_set_is_read_from_the_description_of_a_topic() -> None:
-    line = "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3\tElr: \tElectable: 1,3\tLastKnownElr: \n"
-    assert electable(line) == (1, 3)
-    assert electable(line.replace("Electable: 1,3", "Electable: ")) == ()
-    assert electable("Topic: t") == ()
-
-
 def test_a_pause_counts_unless_the_set_was_changed_just_before() -> None:
     trial = Trial(2, (1, 2), 40 * MS, 100 * MS, 900 * MS)
     assert counts(trial, [30 * MS, 170 * MS]) and counts(trial, []), "a hang that is not detected counts"
+    assert not counts(trial, [39 * MS]), "times are rounded down"
     assert not counts(trial, [50 * MS, 170 * MS]), "the paused broker may have left the set"
     assert changed_at(trial, [50 * MS, 950 * MS]) is None
     assert changed_at(trial, [50 * MS, 180 * MS, 170 * MS]) == 170 * MS

@@ -8,8 +8,7 @@ from dataclasses import asdict, replace
 import pyarrow as pa
 import pytest
 
-from harness.benchmark.member_hang import CHANGE
-from harness.benchmark.slow_rack import MOST_CHANGES, Load, Window, load_of, measure, summary
+from harness.benchmark.slow_rack import CHANGE, MOST_CHANGES, Load, Window, load_of, measure, summary
 from harness.network.netns_support import attempt
 from harness.recording.metadata_timeline import Record
 
