@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -54,18 +54,29 @@ class LoadClients:
         """
         spec = replace(produce, out=self._folder / f"{produce.producer}.bin", control=True)
         log = self._run.logs / f"{produce.producer}.log"
-        process: LoadClient
-        if self._resident is not None:
-            process = self._resident.run(spec.args(), log)
-        else:
-            command = java_command(load_jar(), cluster.distribution.home / "libs", spec.args(), jvm=jvm)
-            process = LoadProcess(command if beside is None else beside.host.argv(command), log, nice=nice)
+        process = self._run_client(spec.args(), cluster, log, jvm=jvm, nice=nice, beside=beside)
         self._stack.enter_context(process)
         self._running[produce.producer] = process
         self._requested[produce.producer] = spec
         line = process.wait_line("started", 60)
         self._run.event("note", "producer", "point", {**line, "cluster": cluster.name})
         return process
+
+    def _run_client(
+        self,
+        args: Sequence[str],
+        cluster: KafkaCluster,
+        log: Path,
+        *,
+        jvm: tuple[str, ...],
+        nice: int = 0,
+        beside: KafkaNode | None = None,
+    ) -> LoadClient:
+        """A run of the resident client, if there is one, else a process."""
+        if self._resident is not None:
+            return self._resident.run(args, log)
+        command = java_command(load_jar(), cluster.distribution.home / "libs", args, jvm=jvm)
+        return LoadProcess(command if beside is None else beside.host.argv(command), log, nice=nice)
 
     def stop(self) -> list[dict[str, Any]]:
         """Stops all producers; their last answers are waited for. Returns their summaries."""
@@ -92,13 +103,7 @@ class LoadClients:
         """Reads the topic to its end, files the rows with the note that makes them count, returns their number."""
         spec = Read(cluster.bootstrap, topic, self._folder / f"{topic}.reads", isolation)
         log = self._run.logs / f"read-{topic}.log"
-        reader: LoadClient
-        if self._resident is not None:
-            reader = self._resident.run(spec.args(), log)
-        else:
-            command = java_command(load_jar(), cluster.distribution.home / "libs", spec.args(), jvm=("-Xmx256m",))
-            reader = LoadProcess(command, log)
-        with reader:
+        with self._run_client(spec.args(), cluster, log, jvm=("-Xmx256m",)) as reader:
             summary = reader.finish(90)
         self._run.add_reads(read_reads(spec.out), topic)
         reported = {key: summary[key] for key in ("topic", "end_offsets", "complete", "isolation")}

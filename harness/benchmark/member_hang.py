@@ -123,7 +123,7 @@ def one(cluster: KafkaCluster, topic: str) -> Trial:
     """Pauses the follower that is in the electable set, and waits until it has caught up."""
 
     def known() -> tuple[tuple[int, ...], int] | Pending:
-        read, found = time.time_ns(), changes(cluster.select("controllers")[0])
+        read, found = time.time_ns(), changes(cluster)
         members = found[-1].members if found else ()
         return (members, read) if members else Pending("the partition has no electable set")
 
@@ -140,10 +140,6 @@ def one(cluster: KafkaCluster, topic: str) -> Trial:
     cluster.wait_in_sync()
     pause(REST_S)
     return Trial(member, before, read, begin, end)
-
-
-def _changes(cluster: KafkaCluster) -> list[int]:
-    return [change.t_ns for change in changes(cluster.select("controllers")[0])]
 
 
 def measure(trials: int) -> tuple[list[Trial], list[Silence], list[Swap]]:
@@ -168,9 +164,10 @@ def measure(trials: int) -> tuple[list[Trial], list[Silence], list[Swap]]:
         pause(WARM_UP_S)
         done: list[tuple[Trial, int | None]] = []
         for number in range(2 * trials):
-            trial, changes = one(cluster, MODES[QUORUM]), _changes(cluster)
-            print(f"pause {number + 1}: {trial}, counts: {counts(trial, changes)}", file=sys.stderr)
-            done += [(trial, changed_at(trial, changes))] if counts(trial, changes) else []
+            trial = one(cluster, MODES[QUORUM])
+            times = [change.t_ns for change in changes(cluster)]
+            print(f"pause {number + 1}: {trial}, counts: {counts(trial, times)}", file=sys.stderr)
+            done += [(trial, changed_at(trial, times))] if counts(trial, times) else []
             if len(done) == trials:
                 break
         silences, swaps = [], []

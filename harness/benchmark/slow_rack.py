@@ -39,7 +39,7 @@ from harness.load.command import Produce, java_command, load_jar
 from harness.load.process import LoadProcess
 from harness.load.records import read_acks
 from harness.recording.electable_sets import changes
-from harness.recording.metadata_timeline import Record, log_text, records
+from harness.recording.metadata_timeline import Record, records
 from harness.spec.cluster_spec import ClusterSpec
 from harness.spec.rackspan_level import at_level
 
@@ -181,7 +181,7 @@ class _Probe:
 
 def with_sets(cluster: KafkaCluster) -> int:
     """The number of partitions that have an electable set."""
-    last = {change.partition: change.members for change in changes(cluster.select("controllers")[0])}
+    last = {change.partition: change.members for change in changes(cluster)}
     return sum(1 for members in last.values() if members)
 
 
@@ -226,7 +226,7 @@ def measure(partitions: int, seconds: float) -> list[Load]:
         client.stop(60)
         names = ("before", f"rack {SLOW_RACK} {FAR} away", "after")
         windows = [Window(*of) for of in zip(names, times, times[1:], strict=False)]
-        log, acks = records(log_text(cluster)[0]), read_acks(out)
+        log, acks = records(cluster), read_acks(out)
         return [load_of(window, log, probe.answers, acks, partitions) for window in windows]
 
 

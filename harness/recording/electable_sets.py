@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 import struct
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from uuid import UUID
 
 from kafka.record.default_records import DefaultRecordBatch
 
-from harness.cluster.node import KafkaNode
+from harness.cluster.kafka_cluster import KafkaCluster
 from harness.recording.log_files import METADATA, batches
+from harness.recording.segment_files import longest_metadata_log, segments
 
 _CHANGE = 5  # apiKey of PartitionChangeRecord
 _TAG = 10001  # of the set, in a PartitionChangeRecord (design 3.7)
@@ -28,16 +26,9 @@ class Change:
     members: tuple[int, ...]
 
 
-def changes(node: KafkaNode) -> list[Change]:
-    """The changes of electable sets in the metadata log of a controller, in order."""
-    folder = f"{node.data_dir}/{METADATA}"
-    names = node.host.shell(f"cd {shlex.quote(folder)} && ls | grep '[.]log$'").out.split()
-    found = []
-    with tempfile.TemporaryDirectory(prefix="rackspan-metadata-") as local:
-        for name in sorted(names):
-            node.host.fetch(f"{folder}/{name}", f"{local}/{name}")
-            found += in_segment(Path(local, name).read_bytes())
-    return found
+def changes(cluster: KafkaCluster) -> list[Change]:
+    """The changes of electable sets in the metadata log, in order."""
+    return [change for data in segments(longest_metadata_log(cluster), METADATA) for change in in_segment(data)]
 
 
 def in_segment(data: bytes) -> list[Change]:

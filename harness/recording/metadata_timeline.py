@@ -17,6 +17,7 @@ from harness.common.errors import RackspanError
 from harness.hosts.host import exports
 from harness.recording.degrades import DEGRADE, Degrades, record_ledger
 from harness.recording.log_files import METADATA
+from harness.recording.segment_files import longest_metadata_log, segment_names
 from harness.run_folder.run_folder import RunFolder, arrow_schema
 
 Row = dict[str, Any]
@@ -29,7 +30,7 @@ _NO_CHANGE = -2
 
 def read_timeline(cluster: KafkaCluster, run: RunFolder, topics: Iterable[str]) -> int:
     """Files the changes of these topics' partitions; returns how many. Raises RackspanError."""
-    node = _longest(cluster)
+    node = longest_metadata_log(cluster)
     text, complete = _dump(node)
     rows, degrades = timeline(text, set(topics))
     if degrades:
@@ -41,11 +42,6 @@ def read_timeline(cluster: KafkaCluster, run: RunFolder, topics: Iterable[str]) 
     return len(rows)
 
 
-def log_text(cluster: KafkaCluster) -> tuple[str, bool]:
-    """The metadata log as kafka-dump-log.sh prints it, and whether it begins at offset 0. Raises RackspanError."""
-    return _dump(_longest(cluster))
-
-
 @dataclass(frozen=True)
 class Record:
     """One record of the metadata log: time in ns since the epoch, type, and its fields."""
@@ -55,16 +51,11 @@ class Record:
     data: Row
 
 
-def records(text: str) -> list[Record]:
-    """The records of that text."""
+def records(cluster: KafkaCluster) -> list[Record]:
+    """The records of the metadata log, as kafka-dump-log.sh decodes them. Raises RackspanError."""
+    text, _ = _dump(longest_metadata_log(cluster))
     found = [(match, json.loads(match[3])) for match in map(_LINE.match, text.splitlines()) if match is not None]
     return [Record(int(match[2]) * 1_000_000, record["type"], record["data"]) for match, record in found]
-
-
-def _longest(cluster: KafkaCluster) -> KafkaNode:
-    """The controller with the longest metadata log: its last records may not be committed, all others are."""
-    nodes = cluster.select("controllers")
-    return max(nodes, key=lambda n: int(n.host.shell(f"cat {n.data_dir}/{METADATA}/*.log | wc -c").out or 0))
 
 
 def timeline(text: str, topics: set[str]) -> tuple[list[Row], list[Row]]:
@@ -176,7 +167,7 @@ class _Image:
 
 def _dump(node: KafkaNode) -> tuple[str, bool]:
     """Output of the distribution's own tool for the log, and whether that is all of it."""
-    names = sorted(node.host.shell(f"cd {shlex.quote(node.data_dir)}/{METADATA} && ls | grep '[.]log$'").out.split())
+    names = segment_names(node, METADATA)
     tool = [node.distribution.script("kafka-dump-log.sh"), "--cluster-metadata-decoder", "--files", ",".join(names)]
     script = f"cd {shlex.quote(node.data_dir)}/{METADATA} && {exports(node.tool_environment())}{shlex.join(tool)}"
     done = node.host.shell(script, seconds=120)

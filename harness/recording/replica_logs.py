@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 import zlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +15,7 @@ from harness.common.errors import RackspanError
 from harness.common.wait import Pending, wait_for
 from harness.recording.log_files import batches
 from harness.recording.payload import content
+from harness.recording.segment_files import segments
 from harness.run_folder.run_folder import RunFolder, arrow_schema
 
 Row = dict[str, Any]
@@ -41,23 +40,23 @@ def read_replicas(
     for partition, brokers in sorted(assignment.items()):
         for broker in brokers:
             node = _broker(cluster, broker)
-            segments = _segments(node, topic, partition)
-            rows = [row for data in segments for row in parse(data, node, topic, partition)]
+            read = segments(node, f"{topic}-{partition}")
+            rows = [row for data in read for row in parse(data, node, topic, partition)]
             if rows:
                 run.add_replicas(pa.Table.from_pylist(rows, arrow_schema("replicas")), f"{topic}-{partition}-{broker}")
             reported = {"topic": topic, "partition": partition, "node": node.name, "broker": broker}
-            run.event("note", "replica", "point", reported | {"end_offset": _end_of(rows, segments)})
+            run.event("note", "replica", "point", reported | {"end_offset": _end_of(rows, read)})
     return same
 
 
-def _end_of(rows: list[Row], segments: list[bytes]) -> int:
+def _end_of(rows: list[Row], read: list[bytes]) -> int:
     """The offset behind the last record; 0 for an empty log, -1 where there is none."""
-    return rows[-1]["offset"] + 1 if rows else 0 if segments else -1
+    return rows[-1]["offset"] + 1 if rows else 0 if read else -1
 
 
 def replica_rows(node: KafkaNode, topic: str, partition: int) -> list[Row]:
     """The rows of one replica's log; none if the node has no such log."""
-    return [row for data in _segments(node, topic, partition) for row in parse(data, node, topic, partition)]
+    return [row for data in segments(node, f"{topic}-{partition}") for row in parse(data, node, topic, partition)]
 
 
 def parse(data: bytes, node: KafkaNode, topic: str, partition: int) -> list[Row]:
@@ -91,19 +90,8 @@ def _alike(cluster: KafkaCluster, topic: str, assignment: Assignment) -> bool | 
 
 
 def _end(node: KafkaNode, topic: str, partition: int) -> int:
-    found = [b for data in _segments(node, topic, partition) for b in batches(data)[-1:]]
+    found = [b for data in segments(node, f"{topic}-{partition}") for b in batches(data)[-1:]]
     return found[-1].last + 1 if found else 0
-
-
-def _segments(node: KafkaNode, topic: str, partition: int) -> list[bytes]:
-    folder = f"{node.data_dir}/{topic}-{partition}"
-    names = node.host.shell(f"cd '{folder}' 2>/dev/null && ls | grep '[.]log$'").out.split()
-    found = []
-    with tempfile.TemporaryDirectory(prefix="rackspan-segments-") as local:
-        for name in sorted(names):
-            node.host.fetch(f"{folder}/{name}", f"{local}/{name}")
-            found.append(Path(local, name).read_bytes())
-    return found
 
 
 def _broker(cluster: KafkaCluster, broker: int) -> KafkaNode:

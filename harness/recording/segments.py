@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 
 from kafka.record import MemoryRecords
 
 from harness.cluster.node import KafkaNode
 from harness.recording.payload import author
+from harness.recording.segment_files import segments
 
 
 @dataclass(frozen=True)
@@ -24,14 +22,7 @@ class Stored:
 
 def stored(node: KafkaNode, topic: str, partition: int = 0) -> list[Stored]:
     """Records in the log of one replica, in order; none if the node has no such log."""
-    folder = f"{node.data_dir}/{topic}-{partition}"
-    names = node.host.shell(f"cd {shlex.quote(folder)} 2>/dev/null && ls | grep '[.]log$'").out.split()
-    found: list[Stored] = []
-    with tempfile.TemporaryDirectory(prefix="rackspan-segments-") as local:
-        for name in sorted(names):
-            node.host.fetch(f"{folder}/{name}", f"{local}/{name}")
-            found += parse(Path(local, name).read_bytes())
-    return found
+    return [record for data in segments(node, f"{topic}-{partition}") for record in parse(data)]
 
 
 def end_offset(node: KafkaNode, topic: str, partition: int = 0) -> int:

@@ -118,9 +118,9 @@ class History:
         """Records of each producer of transactions that were read, of topics that were read with read_committed."""
         wanted = {(one["topic"], one["producer"]) for one in self.transactions if one["topic"] in self._read_committed}
         found: dict[tuple[str, str], dict[str, Any]] = {}
+        columns = ["seq", "partition", "offset"]
         for topic, producer in sorted(wanted):
             mine = (pc.field("topic") == topic) & (pc.field("producer") == producer)
-            columns = ["seq", "partition", "offset"]
             read = pq.read_table([*parts(self.path, "reads")], columns=columns, filters=mine).sort_by("seq")
             found[topic, producer] = {name: read[name].to_numpy().astype(np.int64) for name in columns}
         return found
@@ -178,7 +178,8 @@ class History:
             missing.append("the metadata log: acknowledgements were not compared with the in-sync replicas")
         if self.degrades and not self._notes("ledger"):
             missing.append("the ledger: acknowledgements in degrades were not compared with it")
-        for topic in sorted({one["topic"] for one in self.transactions} - self._read_committed):
+        in_transactions = {one["topic"] for one in self.transactions}
+        for topic in sorted(in_transactions - self._read_committed) if in_transactions else ():
             missing.append(f"{topic} with read_committed: transactions were not compared with what is read")
         read = self.read
         for place in sorted(place for place in places if place[1] >= 0):

@@ -15,7 +15,7 @@ RULES = ("committed-not-read", "aborted-read", "split-transaction")
 Reads = Mapping[tuple[str, str], dict[str, Array]]  # by topic and producer: seq in order, partition and offset of each
 
 
-def evaluate(transactions: Sequence[Mapping[str, Any]], reads: Reads, lossy: Collection[str] = ()) -> Findings:
+def evaluate(transactions: Sequence[Mapping[str, Any]], reads: Reads, lossy: Collection[str]) -> Findings:
     """Compares each transaction with what was read of it: all of a committed one, nothing of an aborted one, and of
     one whose end is not known all or nothing.
 
@@ -25,9 +25,9 @@ def evaluate(transactions: Sequence[Mapping[str, Any]], reads: Reads, lossy: Col
     """
     found = Findings()
     for (topic, producer), table in reads.items():
-        mine = [one for one in transactions if (one["topic"], one["producer"]) == (topic, producer)]
-        for one in mine:
-            _compare(one, table, producer in lossy, found)
+        for one in transactions:
+            if (one["topic"], one["producer"]) == (topic, producer):
+                _compare(one, table, producer in lossy, found)
     return found
 
 

@@ -166,10 +166,14 @@ final class Transactions implements Producers {
         return false;
     }
 
-    /** Replaces the producer; false if the run ends before the new one is ready. */
-    private boolean renewed() {
+    private void replace() {
         producer.close(Duration.ZERO);
         producer = new KafkaProducer<>(properties());
+    }
+
+    /** Replaces the producer; false if the run ends before the new one is ready. */
+    private boolean renewed() {
+        replace();
         return initialized();
     }
 
@@ -182,8 +186,7 @@ final class Transactions implements Producers {
                 LockSupport.parkNanos(RETRY_NS);
             } catch (RuntimeException e) {
                 System.err.println("no transactions: " + e + "; trying again with a new producer");
-                producer.close(Duration.ZERO);
-                producer = new KafkaProducer<>(properties());
+                replace();
                 LockSupport.parkNanos(RETRY_NS);
             }
         }
