@@ -45,6 +45,7 @@ QUORUM = "min.insync.replicas"
 LEADER = 1
 RESOLUTION_NS = 1_000_000  # of the metadata log's times, which are rounded down
 PAUSE_S, REST_S, WARM_UP_S = 3.0, 4.0, 20.0
+UNDER_WAY_S = 0.5  # a pause lasts longer by this: what was under way when it began may still be answered
 RATE = 200.0
 # A paused broker stays registered and in sync for longer than any pause.
 LASTING = {"broker.session.timeout.ms": 240000, "replica.lag.time.max.ms": 240000}
@@ -133,7 +134,7 @@ def one(cluster: KafkaCluster, topic: str) -> Trial:
     begin = time.time_ns()
     cluster.pause(name)
     try:
-        pause(PAUSE_S)
+        pause(PAUSE_S + UNDER_WAY_S)
         end = time.time_ns()
     finally:
         cluster.resume(name)
