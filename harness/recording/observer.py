@@ -74,18 +74,24 @@ class Observer:
             metadata_max_age_ms=3000,
         )
         try:
-            consumer.assign([TopicPartition(self._topic, p) for p in self._partitions])
-            for partition in consumer.assignment():
-                consumer.seek(partition, 0)
+            positions = {TopicPartition(self._topic, p): 0 for p in self._partitions}
+            consumer.assign(list(positions))
+            for partition, offset in positions.items():
+                consumer.seek(partition, offset)
             while not self._ended.is_set():
                 try:
                     found = consumer.poll(timeout_ms=200)
                 except KafkaError:  # a broker went away or does not lead any more; the client continues with the others
                     self._ended.wait(0.2)
+                    # It may have passed records that it has not returned, and would skip them.
+                    for partition, offset in positions.items():
+                        if consumer.position(partition) != offset:
+                            consumer.seek(partition, offset)
                     continue
-                for messages in found.values():
+                for partition, messages in found.items():
                     for message in messages:
                         self._polls.append(self._poll(message))
+                        positions[partition] = message.offset + 1
         finally:
             consumer.close(autocommit=False)
 

@@ -1,0 +1,47 @@
+"""The consumer that follows a topic while faults come and go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from confluent_kafka import Producer
+from kafka import KafkaConsumer
+from kafka.errors import KafkaError
+
+from harness.admin.topics import Topics
+from harness.cluster.kafka_cluster import KafkaCluster
+from harness.common.wait import Pending, wait_for
+from harness.recording import payload
+from harness.recording.observer import Observer
+from harness.run_folder.run_folder import RunFolder
+
+RECORDS = 30
+
+
+def test_records_that_an_error_kept_from_the_observer_are_read_again(
+    shared: KafkaCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Topics(shared.bootstrap).create("observed", [[1, 2, 3]])
+    poll, kept = KafkaConsumer.poll, []
+
+    def failing(consumer: KafkaConsumer, **options: Any) -> Any:
+        """As if the client could not send its next fetch: it has passed what it had read."""
+        found = poll(consumer, **options)
+        if found and len(kept) < 2:
+            kept.append(found)
+            raise KafkaError("not sent")
+        return found
+
+    monkeypatch.setattr(KafkaConsumer, "poll", failing)
+    producer = Producer({"bootstrap.servers": shared.bootstrap})
+    with RunFolder.create(tmp_path, "observed") as run:
+        with Observer(run, "observed", 1, lambda: shared.bootstrap) as observer:
+            for seq in range(RECORDS):
+                producer.produce("observed", payload.value("p", seq, 1))
+                producer.flush(30)
+            wait_for("all records", lambda: observer.update >= RECORDS or Pending(f"{observer.update} read"), 60)
+        rows = [row for file in sorted((run.path / "polls").iterdir()) for row in pq.read_table(file).to_pylist()]
+    assert kept and [row["offset"] for row in rows] == list(range(RECORDS))
