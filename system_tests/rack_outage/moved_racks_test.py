@@ -33,6 +33,12 @@ class MovedRacks(RackTest):
             kafka.wait_in_sync("labels")
             refused = self.produce(kafka, "refused", "labels", 10, retries=0)
             expect.all_ended_with(refused, 10, expect.REFUSED)
+            for broker in ("a1", "b1"):
+                kafka.kafka.stop(broker)
+                kafka.kafka.start(broker)
+                kafka.wait_in_sync("labels")
+            started_since = self.produce(kafka, "started-since", "labels", 10, retries=0)
+            expect.all_ended_with(started_since, 10, expect.REFUSED)
             waits = live.wait_totals("the producer to wait", lambda t: t["unanswered"] >= 20)
             assert not waits["errors"], waits
             label(kafka, "b1", "b")

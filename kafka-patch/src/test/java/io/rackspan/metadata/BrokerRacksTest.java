@@ -2,6 +2,7 @@
 package io.rackspan.metadata;
 
 import org.apache.kafka.common.metadata.RegisterBrokerRecord;
+import org.apache.kafka.common.metadata.UnfenceBrokerRecord;
 import org.apache.kafka.common.metadata.UnregisterBrokerRecord;
 import org.apache.kafka.image.ClusterDelta;
 import org.apache.kafka.image.ClusterImage;
@@ -150,17 +151,36 @@ final class BrokerRacksTest {
     @Test
     void aBrokerIsRelabellingForSomeMinutes() {
         ClusterImage cluster = with(with(ClusterImage.EMPTY, 1, "a"), 2, null);
-        BrokerRacks first = BrokerRacks.EMPTY.updated(cluster, 0);
-        assertEquals(false, first.isRelabelling(List.of(1, 2), 0), "racks that this node has not known before");
-        BrokerRacks named = first.updated(with(cluster, 2, "a"), 1);
-        assertEquals(false, named.isRelabelling(List.of(1, 2), 1), "a broker that had none");
-        BrokerRacks moved = named.updated(with(with(cluster, 2, "a"), 1, "b"), 10).settled();
-        long end = 10 + BrokerRacks.RELABELLING_NS;
-        assertEquals(true, moved.isRelabelling(List.of(2, 1), end - 1));
-        assertEquals(false, moved.isRelabelling(List.of(2), end - 1));
-        assertEquals(false, moved.isRelabelling(List.of(2, 1), end));
-        BrokerRacks other = moved.updated(with(with(with(cluster, 2, "a"), 1, "b"), 3, "c"), 20);
-        assertEquals(true, other.isRelabelling(List.of(1), end - 1), "another broker's news change nothing");
+        BrokerRacks first = BrokerRacks.EMPTY.updated(cluster);
+        assertEquals(false, first.isRelabelling(List.of(1, 2)), "racks that this node has not known before");
+        ClusterImage given = with(cluster, 2, "a");
+        BrokerRacks named = first.updated(given);
+        assertEquals(false, named.isRelabelling(List.of(1, 2)), "a broker that had none");
+        long earliest = System.nanoTime();
+        ClusterImage changed = with(given, 1, "b");
+        long latest = System.nanoTime();
+        BrokerRacks moved = named.updated(changed).settled();
+        assertEquals(true, moved.isRelabelling(List.of(2, 1), earliest + BrokerRacks.RELABELLING_NS - 1));
+        assertEquals(false, moved.isRelabelling(List.of(2), earliest + BrokerRacks.RELABELLING_NS - 1));
+        assertEquals(false, moved.isRelabelling(List.of(2, 1), latest + BrokerRacks.RELABELLING_NS));
+        BrokerRacks other = moved.updated(with(changed, 3, "c"));
+        assertEquals(true, other.isRelabelling(List.of(1), earliest + BrokerRacks.RELABELLING_NS - 1), "another broker's news change nothing");
+        BrokerRacks again = BrokerRacks.EMPTY.updated(with(changed, 1, "b"));
+        assertEquals(true, again.isRelabelling(List.of(1)), "nor does another start with the same rack");
+        assertEquals(false, again.isRelabelling(List.of(1), latest + BrokerRacks.RELABELLING_NS));
+    }
+
+    /** A node that starts reads its metadata log, and is given the result only. */
+    @Test
+    void aNodeThatStartsKnowsWhoIsRelabelling() {
+        ClusterDelta log = new ClusterDelta(ClusterImage.EMPTY);
+        for (String rack : List.of("a", "b"))
+            log.replay(new RegisterBrokerRecord().setBrokerId(1).setBrokerEpoch(7).setRack(rack).setFenced(true));
+        log.replay(new RegisterBrokerRecord().setBrokerId(2).setRack("b").setFenced(true));
+        log.replay(new UnfenceBrokerRecord().setId(1).setEpoch(7));
+        BrokerRacks racks = BrokerRacks.EMPTY.updated(log.apply());
+        assertEquals(true, racks.isRelabelling(List.of(1)));
+        assertEquals(false, racks.isRelabelling(List.of(2)));
     }
 
     @Test

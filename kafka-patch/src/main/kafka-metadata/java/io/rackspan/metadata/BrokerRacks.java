@@ -2,6 +2,7 @@
 package io.rackspan.metadata;
 
 import org.apache.kafka.image.ClusterImage;
+import org.apache.kafka.metadata.BrokerRegistration;
 
 import io.rackspan.protocol.Racks;
 
@@ -32,7 +33,7 @@ public final class BrokerRacks {
     /** The racks before a change that partitions may not have applied yet; the very racks of now if there is none. */
     private final Map<Integer, String> before;
 
-    /** When brokers with a rack got another one, by System.nanoTime(). */
+    /** When this node learned that brokers had got another rack, by System.nanoTime(). */
     private final Map<Integer, Long> relabelled;
 
     private BrokerRacks(Map<Integer, String> racks, Map<Integer, String> before, Map<Integer, Long> relabelled) {
@@ -55,25 +56,19 @@ public final class BrokerRacks {
      * before and with those after, and the one that promises less is taken.
      */
     public BrokerRacks updated(ClusterImage cluster) {
-        return updated(cluster, System.nanoTime());
-    }
-
-    BrokerRacks updated(ClusterImage cluster, long nowNs) {
         Map<Integer, String> now = new HashMap<>();
-        cluster.brokers().forEach((id, registration) -> now.put(id, registration.rack().orElse(UNNAMED)));
+        Map<Integer, Long> times = new HashMap<>();
+        cluster.brokers().forEach((id, registration) -> {
+            now.put(id, registration.rack().orElse(UNNAMED));
+            if (registration.relabelledNs() != null)
+                times.put(id, registration.relabelledNs());
+        });
         if (now.equals(racks))
             return this;
         Map<Integer, String> after = Map.copyOf(now);
         Map<Integer, String> old = new HashMap<>(now);
         old.putAll(racks);
-        if (old.equals(now))
-            return new BrokerRacks(after, after, relabelled);
-        Map<Integer, Long> times = new HashMap<>(relabelled);
-        after.forEach((id, rack) -> {
-            if (!old.get(id).equals(UNNAMED) && !old.get(id).equals(rack))
-                times.put(id, nowNs);
-        });
-        return new BrokerRacks(after, Map.copyOf(old), Map.copyOf(times));
+        return new BrokerRacks(after, old.equals(now) ? after : Map.copyOf(old), Map.copyOf(times));
     }
 
     /** These racks, after every partition has applied what came with them. */
@@ -92,7 +87,15 @@ public final class BrokerRacks {
         return before == racks || rack == null || rack.equals(before.get(broker)) ? rack : null;
     }
 
-    /** True if one of these brokers got another rack less than {@link #RELABELLING_NS} ago. Not known of changes before this node started. */
+    /** True if the broker of these two registrations has another rack since the second; one that had none got its first. */
+    public static boolean isRelabelled(BrokerRegistration before, BrokerRegistration after) {
+        return before.rack().isPresent() && !before.rack().equals(after.rack());
+    }
+
+    /**
+     * True if one of these brokers got another rack less than {@link #RELABELLING_NS} ago. A node that starts reads changes in its metadata
+     * log again, and counts them from then on; it does not know of those before its newest snapshot.
+     */
     public boolean isRelabelling(Collection<Integer> brokers) {
         return isRelabelling(brokers, System.nanoTime());
     }
