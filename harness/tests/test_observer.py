@@ -25,7 +25,8 @@ def test_records_that_an_error_kept_from_the_observer_are_read_again(
     shared: KafkaCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Topics(shared.bootstrap).create("observed", [[1, 2, 3]])
-    poll, kept = KafkaConsumer.poll, []
+    poll = KafkaConsumer.poll
+    kept: list[Any] = []
 
     def failing(consumer: KafkaConsumer, **options: Any) -> Any:
         """As if the client could not send its next fetch: it has passed what it had read."""
