@@ -75,12 +75,13 @@ def fate_names(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Outcomes in the order of drawing: acknowledged, then by number of records; the rarest are drawn as one."""
     totals: dict[str, int] = {}
     for row in rows:
-        totals[_fate(row)] = totals.get(_fate(row), 0) + row["records"]
+        totals[fate(row)] = totals.get(fate(row), 0) + row["records"]
     names = sorted(totals, key=lambda n: (n != "OK", -totals[n], n))
     return names if len(names) <= _KINDS + 1 else [*names[:_KINDS], _OTHER]
 
 
-def _fate(row: dict[str, Any]) -> str:
+def fate(row: dict[str, Any]) -> str:
+    """The outcome of a row of records, with its cause."""
     return str(row["outcome"]) + (f" ({row['cause']})" if row["cause"] else "")
 
 
@@ -93,16 +94,16 @@ def _fates(axis: Any, rows: Sequence[dict[str, Any]], width: float) -> None:
     for name in names:
         values = [0.0] * size
         for row in rows:
-            if _fate(row) == name or (name == _OTHER and _fate(row) not in names):
+            if fate(row) == name or (name == _OTHER and fate(row) not in names):
                 values[row["bucket"]] += row["records"] / width
         colour = GOOD if name == "OK" else next(colours, SERIES[-1])
         top = [b + v for b, v in zip(bottom, values, strict=True)]
         # Steps rather than bars: bars leave hairlines between them when the picture is scaled.
-        axis.fill_between(x, bottom, top, step="post", color=colour, label=_legend(name), linewidth=0)
+        axis.fill_between(x, bottom, top, step="post", color=colour, label=legend(name), linewidth=0)
         bottom = top
     axis.set_title("records, by the time of their answer")
     axis.set_ylabel("records/s")
-    limit = _limit(bottom)
+    limit = rate_limit(bottom)
     for at, value in zip(x, bottom, strict=True):
         if value > limit:  # the answers that had waited for the end of an outage
             axis.annotate(f"{value:,.0f}/s", (at, limit), (4, -10), textcoords="offset points", fontsize=9, color=_INK)
@@ -110,7 +111,7 @@ def _fates(axis: Any, rows: Sequence[dict[str, Any]], width: float) -> None:
     _legend_beside(axis)
 
 
-def _limit(totals: Sequence[float]) -> float:
+def rate_limit(totals: Sequence[float]) -> float:
     """A little above the highest total, or above the usual ones if it is far higher."""
     return 1.1 * min(max(totals), 3 * statistics.median([t for t in totals if t > 0] or [1.0]))
 
@@ -119,7 +120,8 @@ def _legend_beside(axis: Any) -> None:
     axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handlelength=1.2)
 
 
-def _legend(name: str) -> str:
+def legend(name: str) -> str:
+    """An outcome in words."""
     return {"OK": "acknowledged", "UNANSWERED": "no answer"}.get(name, name)
 
 

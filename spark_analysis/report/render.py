@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from spark_analysis.html_templates import rendered
-from spark_analysis.report import charts, first_screen, forest, words
+from spark_analysis.report import charts, first_screen, forest, plots, vega, words
 from spark_analysis.report.benchmark import benchmark_charts
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -52,8 +52,18 @@ def page(document: dict[str, Any], drawn: Pictures | None = None) -> str:
     drawn = drawn or draw(document)
     pictures = {run: {name: Markup(svg) for name, svg in of_run.items()} for run, of_run in drawn.of_runs.items()}
     ratios = Markup(drawn.ratios)
-    template = _TEMPLATES / "report.html.j2"
-    return rendered(template, _FILTERS, document=document, pictures=pictures, ratios=ratios, words=words)
+    drawn_again = {run["run_id"]: _plots(run) for run in document["runs"]}
+    program = Markup(vega.script()) if any(drawn_again.values()) else ""
+    return rendered(
+        _TEMPLATES / "report.html.j2",
+        _FILTERS,
+        document=document,
+        pictures=pictures,
+        plots=drawn_again,
+        program=program,
+        ratios=ratios,
+        words=words,
+    )
 
 
 def files(drawn: Pictures) -> dict[str, str]:
@@ -77,3 +87,14 @@ def _pictures(run: dict[str, Any]) -> dict[str, str]:
     if run["bench"]:
         return benchmark_charts.pictures(run["bench"], name)
     return {}
+
+
+def _plots(run: dict[str, Any]) -> dict[str, Markup]:
+    """The specifications of the pictures that the browser draws anew, with values and zoom, as text for a script."""
+    specs = {}
+    if run["outage"]:
+        specs["outage"] = plots.outage(run["outage"], run["run_id"])
+    if run["bench"] and run["bench"]["fault"] and run["bench"]["fault"]["timeline"]:
+        specs["fault"] = plots.fault(run["bench"], run["run_id"])
+    # "<" could end the script element.
+    return {name: Markup(json.dumps(spec).replace("<", "\\u003c")) for name, spec in specs.items()}

@@ -29,13 +29,27 @@ _QUIET = (
 )
 
 
+def drawn(figures: int) -> str:
+    """An expression that is true as soon as so many figures have their plots."""
+    return until(f"document.querySelectorAll('figure.drawn').length >= {figures}")
+
+
+def until(condition: str) -> str:
+    """An expression that is true as soon as a condition holds."""
+    poll = f"setInterval(() => {{ if ({condition}) {{ clearInterval(at); met(true) }} }}, 50)"
+    return f"new Promise(met => {{ const at = {poll} }})"
+
+
 class Browser:
-    """One page at a time; everything it complains of is kept in ``violations``."""
+    """One page at a time; everything it complains of is kept in ``violations``, and addresses that it requested since
+    the last page was opened in ``requested``.
+    """
 
     def __init__(self, profile: Path) -> None:
         self._profile, self._number, self._rest = profile, 0, b""
         self._session = ""
         self.violations: list[str] = []
+        self.requested: list[str] = []
 
     def __enter__(self) -> Browser:
         read_end, self._to = os.pipe()
@@ -51,7 +65,7 @@ class Browser:
             os.close(end)
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log"):
+        for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
         return self
 
@@ -72,14 +86,20 @@ class Browser:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile)
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.call("Emulation.setEmulatedMedia", media=medium, features=features)
+        self.requested.clear()
         self.call("Page.navigate", url=url)
         self._until(lambda m: m.get("method") == "Page.loadEventFired", f"{url} to be loaded")
 
     def ask(self, expression: str) -> Any:
-        """The value of a JavaScript expression in the page."""
-        reported = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        """The value of a JavaScript expression in the page; of a promise, what it comes to."""
+        reported = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in reported, reported["exceptionDetails"]
         return reported["result"].get("value")
+
+    def mouse(self, kind: str, place: list[float], clicks: int = 0) -> None:
+        """One event of the mouse, as mouseMoved, at this place of the window, with the left button for clicks."""
+        button = {"button": "left", "buttons": 1, "clickCount": clicks} if clicks else {}
+        self.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], **button)
 
     def picture(self, path: Path) -> Path:
         """The full page as PNG."""
@@ -120,5 +140,7 @@ class Browser:
             self.violations.append(f"console: {reported['type']} {reported['args']}")
         elif method == "Runtime.exceptionThrown":
             self.violations.append(f"exception: {reported['exceptionDetails']['text']}")
+        elif method == "Network.requestWillBeSent" and not reported["request"]["url"].startswith("data:"):
+            self.requested.append(reported["request"]["url"])
         elif method == "Log.entryAdded":
             self.violations.append(f"log: {reported['entry']['text']}")

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_analysis import pipeline
 from spark_analysis.session import session
-from spark_analysis.tests.generated_bench import measured
+from spark_analysis.tests.browser import CHROMIUM, Browser
+from spark_analysis.tests.generated import outage_run
+from spark_analysis.tests.generated_bench import bench_run, measured
 
 
 @pytest.fixture(scope="session")
@@ -26,3 +32,26 @@ def spark() -> Iterator[SparkSession]:
 def equal_racks(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """A benchmark's part of the document: six rounds, nothing broken, any two racks 2 ms apart."""
     return measured(spark, tmp_path_factory.mktemp("equal-racks") / "run", rtt_ms={"b": 2.0, "c": 2.0})
+
+
+@pytest.fixture(scope="session")
+def report(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    base = tmp_path_factory.mktemp("report")
+    bad = base / "not-a-run"
+    runs = [outage_run(base / "outage"), bench_run(base / "bench", rounds=2), bad]
+    return pipeline.write_report(runs, base / "out").parent
+
+
+@pytest.fixture(scope="session")
+def document(report: Path) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads((report / "report.json").read_text())
+    return data
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    if CHROMIUM is None and not os.environ.get("CI"):
+        pytest.skip("no chromium on this machine")
+    assert CHROMIUM is not None, "no chromium, and here this test may not be skipped: install the package chromium"
+    with Browser(tmp_path_factory.mktemp("profile")) as made:
+        yield made

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
-import os
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
@@ -15,28 +13,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_analysis import cli, pipeline
+from spark_analysis import cli
 from spark_analysis.report import markdown, render, words
 from spark_analysis.report.benchmark.headline import promises
 from spark_analysis.report.document import build
 from spark_analysis.statistics.verdict_words import NOT_HERE
-from spark_analysis.tests.browser import CHROMIUM, DESKTOP, PHONE, Browser
-from spark_analysis.tests.generated import MS, ack, folder, outage_run
-from spark_analysis.tests.generated_bench import bench_run
-
-
-@pytest.fixture(scope="module")
-def report(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    base = tmp_path_factory.mktemp("report")
-    bad = base / "not-a-run"
-    runs = [outage_run(base / "outage"), bench_run(base / "bench", rounds=2), bad]
-    return pipeline.write_report(runs, base / "out").parent
-
-
-@pytest.fixture(scope="module")
-def document(report: Path) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads((report / "report.json").read_text())
-    return data
+from spark_analysis.tests.browser import DESKTOP, PHONE, Browser, drawn
+from spark_analysis.tests.generated import MS, ack, folder
 
 
 @pytest.fixture(scope="module")
@@ -172,10 +155,11 @@ def test_trials_of_the_same_benchmark_are_reported_together(document: dict[str, 
 
 def test_the_page_needs_nothing_from_outside(html: str) -> None:
     page = Text(html)
-    assert not [t for t, _ in page.tags if t in ("script", "iframe", "img", "object")]
+    assert not [t for t, a in page.tags if t in ("iframe", "img", "object") or (t == "script" and "src" in a)]
     links = [v for _, a in page.tags for k, v in a.items() if k in ("href", "src", "xlink:href") and v]
     assert links and all(link.startswith(("#", "data:")) for link in links)
-    assert not re.findall(r"url\((?!#)|@import", html)
+    styles = re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
+    assert not re.findall(r"url\((?!#)|@import", styles)
 
 
 def test_pictures_follow_the_theme_of_the_page(html: str) -> None:
@@ -228,15 +212,6 @@ def test_unfinished_and_empty_runs_are_named(
         assert f"{empty} holds no record of any send" in shown and "no row in acks, 0 events, state failed" in shown
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    if CHROMIUM is None and not os.environ.get("CI"):
-        pytest.skip("no chromium on this machine")
-    assert CHROMIUM is not None, "no chromium, and here this test may not be skipped: install the package chromium"
-    with Browser(tmp_path_factory.mktemp("profile")) as made:
-        yield made
-
-
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_browser_draws_the_page_without_violation(
@@ -244,21 +219,28 @@ def test_a_browser_draws_the_page_without_violation(
 ) -> None:
     browser.violations.clear()
     browser.open(f"file://{report}/report.html", size, scheme)
+    browser.ask("document.querySelector('figure.plotted').scrollIntoView()")
+    browser.ask(drawn(1))
     assert browser.violations == []
+    assert browser.requested == [f"file://{report}/report.html"]
     paper = browser.ask("getComputedStyle(document.body).backgroundColor")
     assert (sum(int(n) for n in re.findall(r"\d+", paper)) < 200) == (scheme == "dark"), paper
     ink = browser.ask("getComputedStyle(document.querySelector('figure svg text')).fill")
     assert (sum(int(n) for n in re.findall(r"\d+", ink)) > 500) == (scheme == "dark"), ink
-    folded = browser.ask("[...document.querySelectorAll('figure svg')].filter(s => !s.checkVisibility()).length")
+    folded = browser.ask("[...document.querySelectorAll('figure')].filter(f => !f.checkVisibility()).length")
     assert folded == 3, "the pictures of a benchmark are among its details"
     browser.ask("document.querySelectorAll('details').forEach(d => { d.open = true })")
-    sizes = browser.ask("[...document.querySelectorAll('figure svg')].map(s => [s.clientWidth, s.clientHeight])")
+    sizes = browser.ask(_SIZES)
     assert len(sizes) == 5 and all(width > 300 and height > 100 for width, height in sizes), sizes
     wide = browser.ask("document.documentElement.scrollWidth")
     assert wide <= size[0], f"{wide} pixels wide in a window of {size[0]}: {browser.ask(_BEYOND)}"
     assert browser.picture(tmp_path / "page.png").stat().st_size > 20_000
 
 
+# Of the picture or plot that each figure shows.
+_SIZES = """[...document.querySelectorAll('figure')]
+    .map(f => [...f.querySelectorAll('svg')].find(s => s.checkVisibility()))
+    .map(s => [s.clientWidth, s.clientHeight])"""
 # What reaches beyond the window although nothing around it scrolls.
 _BEYOND = """[...document.querySelectorAll('body *')].filter(e => !e.closest('.wide, figure, pre')
     && e.getBoundingClientRect().right > innerWidth).map(e => e.tagName + ' ' + e.textContent.slice(0, 60))"""
