@@ -57,14 +57,14 @@ public final class BrokerRacks {
      */
     public BrokerRacks updated(ClusterImage cluster) {
         Map<Integer, String> now = new HashMap<>();
+        cluster.brokers().forEach((id, registration) -> now.put(id, registration.rack().orElse(UNNAMED)));
+        if (now.equals(racks))
+            return this;
         Map<Integer, Long> times = new HashMap<>();
         cluster.brokers().forEach((id, registration) -> {
-            now.put(id, registration.rack().orElse(UNNAMED));
             if (registration.relabelledNs() != null)
                 times.put(id, registration.relabelledNs());
         });
-        if (now.equals(racks))
-            return this;
         Map<Integer, String> after = Map.copyOf(now);
         Map<Integer, String> old = new HashMap<>(now);
         old.putAll(racks);
