@@ -17,34 +17,35 @@ from matplotlib import pyplot as plt
 from matplotlib.ticker import LogLocator
 
 # Stand-in colours, replaced by CSS variables in the SVG text.
-_INK, _GRID, SHADE, _MARK = "#010101", "#020202", "#030303", "#040404"
+INK, GRID, SHADE, MARK = "#010101", "#020202", "#030303", "#040404"
 SERIES = [f"#0505{n:02x}" for n in range(10, 18)]
-_VARIABLES = {
-    _INK: "var(--ink)",
-    _GRID: "var(--grid)",
+VARIABLES = {
+    INK: "var(--ink)",
+    GRID: "var(--grid)",
     SHADE: "var(--shade)",
-    _MARK: "var(--mark)",
+    MARK: "var(--mark)",
     **{colour: f"var(--s{n})" for n, colour in enumerate(SERIES)},
 }
 _KINDS, _OTHER = 5, "other outcomes"
 GOOD, SECOND = SERIES[0], SERIES[1]
+_ROLES = {"candidate": GOOD, "baseline": SECOND, "least": SERIES[3], "control": SERIES[7], "stock": SERIES[4]}
 STYLE: Any = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.size": 10,
-    "text.color": _INK,
-    "axes.edgecolor": _GRID,
-    "axes.labelcolor": _INK,
+    "text.color": INK,
+    "axes.edgecolor": GRID,
+    "axes.labelcolor": INK,
     "axes.grid": True,
     "axes.axisbelow": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlesize": 10,
     "axes.titlelocation": "left",
-    "grid.color": _GRID,
+    "grid.color": GRID,
     "grid.linewidth": 0.6,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
     "legend.frameon": False,
     "legend.fontsize": 9,
 }
@@ -75,13 +76,39 @@ def fate_names(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Outcomes in the order of drawing: acknowledged, then by number of records; the rarest are drawn as one."""
     totals: dict[str, int] = {}
     for row in rows:
-        totals[fate(row)] = totals.get(fate(row), 0) + row["records"]
+        totals[_fate(row)] = totals.get(_fate(row), 0) + row["records"]
     names = sorted(totals, key=lambda n: (n != "OK", -totals[n], n))
     return names if len(names) <= _KINDS + 1 else [*names[:_KINDS], _OTHER]
 
 
-def fate(row: dict[str, Any]) -> str:
-    """The outcome of a row of records, with its cause."""
+def fate_colours(names: Sequence[str]) -> list[str]:
+    """A colour for each of these outcomes: always the same one for acknowledged records, the last one for the rest."""
+    others = iter(SERIES[2:])
+    return [GOOD if name == "OK" else next(others, SERIES[-1]) for name in names]
+
+
+def shown_fate(row: dict[str, Any], names: Sequence[str]) -> str:
+    """The one of these outcomes that a row of records is drawn as."""
+    return _fate(row) if _fate(row) in names else _OTHER
+
+
+def mode_colour(data: dict[str, Any], role: str) -> str:
+    """The colour of a benchmark's mode in all pictures."""
+    others = [m["role"] for m in data["modes"] if m["role"] not in _ROLES]
+    return _ROLES.get(role) or SERIES[5 + others.index(role) % 2]
+
+
+def marked(segments: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The segments whose begin is marked by a line."""
+    return [segment for segment in segments if segment["kind"] in ("config", "isr-restored")]
+
+
+def log_steps(low: float, high: float) -> tuple[int, ...]:
+    """The steps between powers of ten that get a label on a logarithmic axis."""
+    return (1, 2, 5) if high < 50 * low else (1,)
+
+
+def _fate(row: dict[str, Any]) -> str:
     return str(row["outcome"]) + (f" ({row['cause']})" if row["cause"] else "")
 
 
@@ -90,13 +117,11 @@ def _fates(axis: Any, rows: Sequence[dict[str, Any]], width: float) -> None:
     size = max((r["bucket"] for r in rows), default=0) + 2
     x = [i * width for i in range(size)]
     bottom = [0.0] * size
-    colours = iter(SERIES[2:])
-    for name in names:
+    for name, colour in zip(names, fate_colours(names), strict=True):
         values = [0.0] * size
         for row in rows:
-            if fate(row) == name or (name == _OTHER and fate(row) not in names):
+            if shown_fate(row, names) == name:
                 values[row["bucket"]] += row["records"] / width
-        colour = GOOD if name == "OK" else next(colours, SERIES[-1])
         top = [b + v for b, v in zip(bottom, values, strict=True)]
         # Steps rather than bars: bars leave hairlines between them when the picture is scaled.
         axis.fill_between(x, bottom, top, step="post", color=colour, label=legend(name), linewidth=0)
@@ -106,7 +131,7 @@ def _fates(axis: Any, rows: Sequence[dict[str, Any]], width: float) -> None:
     limit = rate_limit(bottom)
     for at, value in zip(x, bottom, strict=True):
         if value > limit:  # the answers that had waited for the end of an outage
-            axis.annotate(f"{value:,.0f}/s", (at, limit), (4, -10), textcoords="offset points", fontsize=9, color=_INK)
+            axis.annotate(f"{value:,.0f}/s", (at, limit), (4, -10), textcoords="offset points", fontsize=9, color=INK)
     axis.set_ylim(0, limit)
     _legend_beside(axis)
 
@@ -146,9 +171,8 @@ def _span(axis: Any, rows: Sequence[dict[str, Any]]) -> None:
 def _marks(axis: Any, data: dict[str, Any]) -> None:
     for window in data["windows"]:
         axis.axvspan(window["begin_s"], window["end_s"], color=SHADE, alpha=0.6, linewidth=0, zorder=0)
-    for segment in data["segments"]:
-        if segment["kind"] in ("config", "isr-restored"):
-            axis.axvline(segment["at_s"], color=_MARK, linewidth=1.2, linestyle="--")
+    for segment in marked(data["segments"]):
+        axis.axvline(segment["at_s"], color=MARK, linewidth=1.2, linestyle="--")
 
 
 def _mark_labels(axis: Any, data: dict[str, Any]) -> None:
@@ -156,7 +180,7 @@ def _mark_labels(axis: Any, data: dict[str, Any]) -> None:
     room = data["seconds"] / 100
     ends: list[float] = []
     texts = [(w["begin_s"], f"{w['label']} (shaded)") for w in data["windows"]]
-    texts += [(s["at_s"], s["label"]) for s in data["segments"] if s["kind"] in ("config", "isr-restored")]
+    texts += [(s["at_s"], s["label"]) for s in marked(data["segments"])]
     for at, text in sorted(texts):
         line = next((i for i, end in enumerate(ends) if end < at), len(ends))
         ends[line : line + 1] = [at + room * (len(text) * 1.02 + 2)]
@@ -168,7 +192,7 @@ def _mark_labels(axis: Any, data: dict[str, Any]) -> None:
             xytext=(2, 22 + 13 * line),
             textcoords="offset points",
             fontsize=9,
-            color=_INK,
+            color=INK,
         )
 
 
@@ -176,7 +200,7 @@ def log_ms(axis: Any) -> None:
     axis.set_yscale("log")
     axis.set_ylabel("ms")
     low, high = axis.get_ylim()
-    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 50 * low else (1,), numticks=9))
+    axis.yaxis.set_major_locator(LogLocator(subs=log_steps(low, high), numticks=9))
     axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axis.yaxis.set_minor_formatter(lambda value, _: "")
 
@@ -193,7 +217,7 @@ def svg(figure: Any, title: str) -> str:
     text = text.replace("<svg ", f'<svg role="img" aria-label="{html.escape(title)}" ', 1)
     # Names inside the file must be unique on a page that holds several pictures.
     salt = f"c{zlib.crc32(title.encode()):x}"
-    for colour, variable in _VARIABLES.items():
+    for colour, variable in VARIABLES.items():
         text = text.replace(colour, variable)
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{salt}-", text)
     return text

@@ -8,14 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from spark_analysis.report.charts import fate, fate_names, rate_limit
-from spark_analysis.report.charts import legend as outcome_label
+from spark_analysis.report import charts
+from spark_analysis.report.charts import GOOD, GRID, INK, MARK, SHADE, VARIABLES, legend
 
 Spec = dict[str, Any]
-_INK, _SOFT, _GRID, _SHADE, _MARK = (f"var(--{name})" for name in ("ink", "soft", "grid", "shade", "mark"))
-SERIES = [f"var(--s{n})" for n in range(8)]
-_COLOURS = {"candidate": 0, "baseline": 1, "least": 3, "control": 7, "stock": 4}
-_OTHERS = (5, 6)
+_INK, _GRID, _SHADE, _MARK, _GOOD = (VARIABLES[colour] for colour in (INK, GRID, SHADE, MARK, GOOD))
 _CONFIG: Spec = {
     "background": None,
     "font": "system-ui, sans-serif",
@@ -32,7 +29,7 @@ _STRIP = "drag here to zoom; a double click shows all"
 def outage(data: dict[str, Any], name: str) -> Spec:
     """The panels of `charts.outage`, with a strip of all acknowledgements below."""
     series, width = data["series"], data["bucket_s"]
-    names = fate_names(series["fates"])
+    names = charts.fate_names(series["fates"])
     records = _records(series["fates"], names, width)
     end = max([data["seconds"], width, *(row["end_s"] for row in records)])
     around = [_ends(end), _windows(data["windows"]), _marks(data["segments"])]
@@ -42,7 +39,7 @@ def outage(data: dict[str, Any], name: str) -> Spec:
     ]
     if series["span"]:
         panels.append(_panel(60, "racks in the in-sync set, lowest of all partitions", [*around, _span(series, end)]))
-    good = [row for row in records if row["outcome"] == outcome_label("OK")]
+    good = [row for row in records if row["outcome"] == legend("OK")]
     panels.append(_strip(good, "high", "begin_s", end))
     return _spec(f"Outage of {name} over time: records by outcome, and latency", panels)
 
@@ -63,7 +60,8 @@ def fault(data: dict[str, Any], name: str) -> Spec:
     ]
     tooltip = [_shown("mode", "mode"), _shown("at_s", "due, s"), _shown("p50", "p50, ms"), _shown("max", "maximum, ms")]
     x = _x("at_s", _ZOOMED)
-    colour = _mode_colour(data)
+    colours = [charts.mode_colour(data, mode["role"]) for mode in data["modes"]]
+    colour = _coloured("mode", [mode["label"] for mode in data["modes"]], colours)
     ends = [0.0, line["fault_s"], *(row["at_s"] for row in rows)]
     layers = [
         _ends(max(ends), min(ends)),
@@ -98,7 +96,7 @@ def _strip(rows: Sequence[Spec], y: str, x: str, end: float, begin: float = 0.0)
         "params": [_ZOOM],
         **_layer(
             rows,
-            {"type": "area", "color": SERIES[0], "interpolate": "step-after"},
+            {"type": "area", "color": _GOOD, "interpolate": "step-after"},
             x=_x(x, {"domain": [begin, end], "nice": False}) | {"title": "seconds"},
             y={"field": y, "type": "quantitative", "axis": None},
         ),
@@ -122,8 +120,7 @@ def _x(field: str, scale: Spec) -> Spec:
 def _log(field: str, rows: Sequence[Spec]) -> Spec:
     """An axis with labels at powers of ten, and between them where these are few."""
     values = [row[field] for row in rows] or [1.0]
-    steps = (1, 2, 5) if max(values) < 50 * min(values) else (1,)
-    at = [step * 10.0**power for power in range(-3, 7) for step in steps]
+    at = [step * 10.0**power for power in range(-3, 7) for step in charts.log_steps(min(values), max(values))]
     return {
         "field": field,
         "type": "quantitative",
@@ -131,6 +128,12 @@ def _log(field: str, rows: Sequence[Spec]) -> Spec:
         "title": None,
         "axis": {"values": at, "format": "~g"},
     }
+
+
+def _coloured(field: str, names: Sequence[str], colours: Sequence[str]) -> Spec:
+    """Colours of charts.py by the values of a field."""
+    scale = {"domain": list(names), "range": [VARIABLES[colour] for colour in colours]}
+    return {"field": field, "type": "nominal", "scale": scale}
 
 
 def _shown(field: str, title: str) -> Spec:
@@ -149,7 +152,7 @@ def _windows(windows: Sequence[dict[str, Any]]) -> Spec:
 
 
 def _marks(segments: Sequence[dict[str, Any]]) -> Spec:
-    rows = [{"label": s["label"], "at_s": s["at_s"]} for s in segments if s["kind"] in ("config", "isr-restored")]
+    rows = [{"label": s["label"], "at_s": s["at_s"]} for s in charts.marked(segments)]
     mark = {"type": "rule", "color": _MARK, "strokeDash": [5, 3], "size": 2, "clip": True}
     return _layer(rows, mark, x=_x("at_s", _ZOOMED), tooltip=[_shown("label", "event"), _shown("at_s", "at, s")])
 
@@ -158,7 +161,7 @@ def _records(fates: Sequence[dict[str, Any]], names: Sequence[str], width: float
     """Records a second by bucket and outcome, one above the other; the rarest outcomes together."""
     sums: dict[tuple[int, int], int] = {}
     for row in fates:
-        at = names.index(fate(row)) if fate(row) in names else len(names) - 1
+        at = names.index(charts.shown_fate(row, names))
         sums[row["bucket"], at] = sums.get((row["bucket"], at), 0) + row["records"]
     rows = []
     below: dict[int, float] = {}
@@ -169,7 +172,7 @@ def _records(fates: Sequence[dict[str, Any]], names: Sequence[str], width: float
             {
                 "begin_s": round(bucket * width, 3),
                 "end_s": round((bucket + 1) * width, 3),
-                "outcome": outcome_label(names[at]),
+                "outcome": legend(names[at]),
                 "records": records,
                 "low": low,
                 "high": below[bucket],
@@ -180,11 +183,9 @@ def _records(fates: Sequence[dict[str, Any]], names: Sequence[str], width: float
 
 def _bars(rows: Sequence[Spec], names: Sequence[str]) -> Spec:
     """Bars from `_records`; a bucket far above the usual is cut off at the top."""
-    tops: dict[float, float] = {}
-    for row in rows:
-        tops[row["begin_s"]] = row["high"]
-    colours = [SERIES[0] if name == "OK" else SERIES[min(2 + at - ("OK" in names), 7)] for at, name in enumerate(names)]
-    limit = rate_limit(list(tops.values()) or [1.0])
+    tops = {row["begin_s"]: row["high"] for row in rows}
+    colours = charts.fate_colours(names)
+    limit = charts.rate_limit(list(tops.values()) or [1.0])
     return _layer(
         rows,
         {"type": "rect", "clip": True},
@@ -192,11 +193,7 @@ def _bars(rows: Sequence[Spec], names: Sequence[str]) -> Spec:
         x2={"field": "end_s"},
         y={"field": "low", "type": "quantitative", "title": None, "scale": {"domain": [0, limit], "nice": False}},
         y2={"field": "high"},
-        color={
-            "field": "outcome",
-            "type": "nominal",
-            "scale": {"domain": [outcome_label(name) for name in names], "range": colours},
-        },
+        color=_coloured("outcome", [legend(name) for name in names], colours),
         tooltip=[_shown("outcome", "outcome"), _shown("records", "records"), _shown("begin_s", "from, s")],
     )
 
@@ -208,11 +205,7 @@ def _latency(series: dict[str, Any], width: float) -> list[Spec]:
         for key, name in (("p50_us", "p50"), ("p99_us", "p99"))
         if r[key] > 0
     ]
-    colour = {
-        "field": "quantile",
-        "type": "nominal",
-        "scale": {"domain": ["p50", "p99"], "range": SERIES[:2]},
-    }
+    colour = _coloured("quantile", ["p50", "p99"], [GOOD, charts.SECOND])
     shown = [_shown("quantile", "quantile"), _shown("ms", "ms"), _shown("at_s", "at, s")]
     return [_layer(rows, _dot(14), x=_x("at_s", _ZOOMED), y=_log("ms", rows), color=colour, tooltip=shown)]
 
@@ -223,21 +216,8 @@ def _span(series: dict[str, Any], end: float) -> Spec:
     most = max(row["most"] for row in series["span"])
     return _layer(
         rows,
-        {"type": "line", "interpolate": "step-after", "color": SERIES[0], "clip": True, "point": {"size": 12}},
+        {"type": "line", "interpolate": "step-after", "color": _GOOD, "clip": True, "point": {"size": 12}},
         x=_x("at_s", _ZOOMED),
         y={"field": "racks", "type": "quantitative", "title": None, "scale": {"domain": [0, most + 0.5]}},
         tooltip=[_shown("racks", "racks"), _shown("at_s", "at, s")],
     )
-
-
-def _mode_colour(data: dict[str, Any]) -> Spec:
-    others = [mode["role"] for mode in data["modes"] if mode["role"] not in _COLOURS]
-    chosen = [
-        SERIES[_COLOURS[m["role"]] if m["role"] in _COLOURS else _OTHERS[others.index(m["role"]) % 2]]
-        for m in data["modes"]
-    ]
-    return {
-        "field": "mode",
-        "type": "nominal",
-        "scale": {"domain": [mode["label"] for mode in data["modes"]], "range": chosen},
-    }

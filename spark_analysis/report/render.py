@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,9 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "pretty": lambda value: json.dumps(value, indent=2, default=str),
 }
 
+# By the name of a picture: the part of the run that it is of, and its plot.
+_PLOTS = {"outage": ("outage", plots.outage), "fault": ("bench", plots.fault)}
+
 
 @dataclass(frozen=True)
 class Pictures:
@@ -52,7 +55,7 @@ def page(document: dict[str, Any], drawn: Pictures | None = None) -> str:
     drawn = drawn or draw(document)
     pictures = {run: {name: Markup(svg) for name, svg in of_run.items()} for run, of_run in drawn.of_runs.items()}
     ratios = Markup(drawn.ratios)
-    drawn_again = {run["run_id"]: _plots(run) for run in document["runs"]}
+    drawn_again = {run["run_id"]: _plots(run, pictures[run["run_id"]]) for run in document["runs"]}
     program = Markup(vega.script()) if any(drawn_again.values()) else ""
     return rendered(
         _TEMPLATES / "report.html.j2",
@@ -89,12 +92,8 @@ def _pictures(run: dict[str, Any]) -> dict[str, str]:
     return {}
 
 
-def _plots(run: dict[str, Any]) -> dict[str, Markup]:
-    """The specifications of the pictures that the browser draws anew, with values and zoom, as text for a script."""
-    specs = {}
-    if run["outage"]:
-        specs["outage"] = plots.outage(run["outage"], run["run_id"])
-    if run["bench"] and run["bench"]["fault"] and run["bench"]["fault"]["timeline"]:
-        specs["fault"] = plots.fault(run["bench"], run["run_id"])
+def _plots(run: dict[str, Any], pictures: Container[str]) -> dict[str, Markup]:
+    """The specifications of those pictures that the browser draws anew, with values and zoom, as text for a script."""
+    specs = {name: plot(run[part], run["run_id"]) for name, (part, plot) in _PLOTS.items() if name in pictures}
     # "<" could end the script element.
     return {name: Markup(json.dumps(spec).replace("<", "\\u003c")) for name, spec in specs.items()}

@@ -83,6 +83,7 @@ def test_a_plot_that_cannot_be_drawn_leaves_its_picture(browser: Browser, report
     text = (report / "report.html").read_text().replace('"type": "rect"', '"type": "nosuch"')
     (tmp_path / "broken.html").write_text(text)
     browser.open(f"file://{tmp_path}/broken.html", DESKTOP, "light")
+    browser.ask("draw(document.querySelector('figure.plotted'))")
     browser.ask(until("document.querySelectorAll('.plot').length === 0"))
     assert browser.ask("document.querySelector('figure.plotted > svg').checkVisibility()")
 

@@ -7,10 +7,9 @@ from typing import Any
 
 from matplotlib import pyplot as plt
 
-from spark_analysis.report.charts import GOOD, SECOND, SERIES, SHADE, STYLE, log_ms, svg
+from spark_analysis.report.charts import SECOND, SHADE, STYLE, log_ms, mode_colour, svg
 from spark_analysis.statistics.counts import is_answered
 
-_COLOURS = {"candidate": GOOD, "baseline": SECOND, "least": SERIES[3], "control": SERIES[7], "stock": SERIES[4]}
 _TICKS = (0, 500, 750, 900, 950, 990, 995, 999, 999.5, 999.9)
 
 
@@ -20,11 +19,6 @@ def pictures(data: dict[str, Any], name: str) -> dict[str, str]:
     if data["fault"] and data["fault"]["timeline"]:
         found["fault"] = _fault(data, name)
     return {key: picture for key, picture in found.items() if picture}
-
-
-def _colour(data: dict[str, Any], role: str) -> str:
-    others = [m["role"] for m in data["modes"] if m["role"] not in _COLOURS]
-    return _COLOURS.get(role) or SERIES[5 + others.index(role) % 2]
 
 
 def _x(per_thousand: float) -> float:
@@ -56,7 +50,7 @@ def _nines(data: dict[str, Any], name: str) -> str:
                 axis.plot(
                     [_x(r["per_thousand"]) for r in rows],
                     [r["value_us"] / 1000 for r in rows],
-                    color=_colour(data, mode["role"]),
+                    color=mode_colour(data, mode["role"]),
                     linestyle=style,
                     linewidth=2,
                     label=f"{mode['label']}{during} (n = {rows[0]['n']:,})",
@@ -82,7 +76,7 @@ def _shift(data: dict[str, Any], name: str) -> str:
             both = [q for (role, q) in curve if role == mode["role"] and ("baseline", q) in curve]
             if mode["role"] == "baseline" or not both:
                 continue
-            deepest, colour = max(deepest, *both), _colour(data, mode["role"])
+            deepest, colour = max(deepest, *both), mode_colour(data, mode["role"])
             saved = [(curve["baseline", q] - curve[mode["role"], q]) / 1000 for q in both]
             axis.plot([_x(q) for q in both], saved, color=colour, linewidth=2, label=mode["label"])
             sure = [r for r in data["shift"] if (r["role"], r["part"]) == (mode["role"], "quiet")]
@@ -120,7 +114,7 @@ def _blocks(data: dict[str, Any], name: str) -> str:
                     linestyle="none",
                     marker="o",
                     markersize=6,
-                    color=_colour(data, mode["role"]),
+                    color=mode_colour(data, mode["role"]),
                     label=mode["label"],
                 )
         if not axis.lines:
@@ -141,7 +135,7 @@ def _fault(data: dict[str, Any], name: str) -> str:
         for mode in data["modes"]:
             rows = [r for r in line["points"] if r["role"] == mode["role"]]
             x = [r["bucket"] * line["bucket_s"] for r in rows]
-            colour = _colour(data, mode["role"])
+            colour = mode_colour(data, mode["role"])
             axis.plot(x, [r["p50_us"] / 1000 for r in rows], color=colour, linewidth=2, label=mode["label"])
             axis.plot(x, [r["max_us"] / 1000 for r in rows], color=colour, linestyle="none", marker=".", markersize=3)
         axis.set_xlabel("seconds since the fault began, by the time records were due")

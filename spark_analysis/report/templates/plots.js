@@ -9,7 +9,7 @@ function draw(figure) {
   const place = document.createElement("div");
   place.className = "plot";
   figure.prepend(place);
-  vegaEmbed(place, spec, { renderer: "svg", actions: false, tooltip: { theme: dark ? "dark" : "light" } })
+  return vegaEmbed(place, spec, { renderer: "svg", actions: false, tooltip: { theme: dark ? "dark" : "light" } })
     .then(() => figure.classList.add("drawn"))
     .catch(() => place.remove());
 }
