@@ -115,7 +115,8 @@ def spec() -> ClusterSpec:
             "profile": "kafka-defaults",
             "metrics": False,
             "jvm": "full",
-            **at_level(2, LASTING),
+            **at_level(2),
+            "settings": LASTING,
         }
     )
 

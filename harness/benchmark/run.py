@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ from harness.load.command import Produce
 from harness.recording import follower_fetches
 from harness.run_folder.run_folder import RunFolder
 from harness.spec.cluster_spec import ClusterSpec
-from harness.spec.rackspan_level import at_level
+from harness.spec.rackspan_level import at_level, formatted_level
 
 _RTT_SAMPLES, _RTT_ROUNDS = 15, 4
 _JVM = ("-XX:+UseSerialGC",)
@@ -82,7 +83,7 @@ def run_bench(
     with RunFolder.create(runs, name, kind="bench", seed=seed, plan=plan) as run, ExitStack() as stack:
         clusters = {kind: stack.enter_context(KafkaCluster.running(s, progress=progress)) for kind, s in specs.items()}
         run.update(
-            spec={**_reported(workload, list(clusters.values())), "campaign": place},
+            spec={**_reported(workload, clusters), "campaign": place},
             versions={kind: c.distribution.version for (kind, _), c in clusters.items()},
             patches=[name for c in clusters.values() for name in c.distribution.patches],
         )
@@ -112,18 +113,23 @@ def cluster_spec(workload: Workload, distribution: str, level: int | None, numbe
     """The workload's cluster with one of its distributions and levels; they run mode_run by mode_run."""
     changes: dict[str, Any] = {"name": f"bench-{number}-{workload.name}"[:40].rstrip("-"), "distribution": distribution}
     if level is not None:
-        chosen = at_level(level, workload.cluster.settings)
-        changes |= chosen | {"features": workload.cluster.features | chosen["features"]}
+        changes["features"] = workload.cluster.features | at_level(level)["features"]
     if workload.oracle:
         changes["debug"] = [*workload.cluster.debug, follower_fetches.LOGGER]
     return workload.cluster.model_copy(update=changes)
 
 
-def _reported(workload: Workload, clusters: list[KafkaCluster]) -> dict[str, Any]:
-    """The manifest's spec for the analysis: the workload with all defaults, and the racks of the brokers."""
-    brokers = {str(n.id): n.broker_rack for c in clusters for n in c.plan.brokers}
-    modes = [{**m.model_dump(), "label": m.shown, "role": m.recorded_role} for m in workload.modes]
-    backend = clusters[0].backend.name
+def _reported(workload: Workload, clusters: Mapping[tuple[str, int | None], KafkaCluster]) -> dict[str, Any]:
+    """The manifest's spec for the analysis: the workload with all defaults, with the level of rackspan.version of each
+    mode's cluster, and the racks of the brokers.
+    """
+    brokers = {str(n.id): n.broker_rack for c in clusters.values() for n in c.plan.brokers}
+    levels = {of: formatted_level(c.state.spec.features, c.distribution.patches) for of, c in clusters.items()}
+    modes = [
+        {**m.model_dump(), "label": m.shown, "role": m.recorded_role, "level": levels[m.cluster]}
+        for m in workload.modes
+    ]
+    backend = next(iter(clusters.values())).backend.name
     return {
         "workload": {**workload.model_dump(mode="json"), "modes": modes},
         "broker_racks": brokers,

@@ -145,7 +145,8 @@ def spec() -> ClusterSpec:
             "jvm": "full",
             "heap": {"broker": "1g", "controller": "512m"},
             # An index is mapped with all of its 10 MiB: thousands of them would fill the memory.
-            **at_level(2, {"log.index.size.max.bytes": 65_536}),
+            **at_level(2),
+            "settings": {"log.index.size.max.bytes": 65_536},
         }
     )
 

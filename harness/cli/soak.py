@@ -69,7 +69,7 @@ def soak(
         int | None,
         typer.Option(
             metavar="1|2",
-            help="Level of rackspan.version; 2 is not for production yet.",
+            help="Level of rackspan.version.",
             show_default="the distribution's",
         ),
     ] = None,

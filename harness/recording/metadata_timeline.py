@@ -19,6 +19,7 @@ from harness.recording.degrades import DEGRADE, Degrades, record_ledger
 from harness.recording.log_files import METADATA
 from harness.recording.segment_files import longest_metadata_log, segment_names
 from harness.run_folder.run_folder import RunFolder, arrow_schema
+from harness.spec.rackspan_level import FEATURE
 
 Row = dict[str, Any]
 
@@ -32,13 +33,13 @@ def read_timeline(cluster: KafkaCluster, run: RunFolder, topics: Iterable[str]) 
     """Files the changes of these topics' partitions; returns how many. Raises RackspanError."""
     node = longest_metadata_log(cluster)
     text, complete = _dump(node)
-    rows, degrades = timeline(text, set(topics))
+    rows, degrades, level = timeline(text, set(topics))
     if degrades:
         run.event("note", "degrades", "point", {"degrades": degrades})
         record_ledger(cluster, run, sorted({one["topic"] for one in degrades}))
     if rows:
         run.add_partitions(pa.Table.from_pylist(rows, arrow_schema("partitions")), node.name)
-    run.event("note", "partitions-read", "point", {"node": node.name, "complete": complete})
+    run.event("note", "partitions-read", "point", {"node": node.name, "complete": complete, "level": level})
     return len(rows)
 
 
@@ -58,10 +59,13 @@ def records(cluster: KafkaCluster) -> list[Record]:
     return [Record(int(match[2]) * 1_000_000, record["type"], record["data"]) for match, record in found]
 
 
-def timeline(text: str, topics: set[str]) -> tuple[list[Row], list[Row]]:
-    """The rows that the output of kafka-dump-log.sh with the metadata decoder amounts to, and the degrades."""
+def timeline(text: str, topics: set[str]) -> tuple[list[Row], list[Row], int]:
+    """The rows that the output of kafka-dump-log.sh with the metadata decoder amounts to, the degrades, and the lowest
+    level of rackspan.version since the first of the topics was created.
+    """
     image = _Image(topics)
-    return [row for line in text.splitlines() for row in image.apply(line)], image.degrades.found
+    rows = [row for line in text.splitlines() for row in image.apply(line)]
+    return rows, image.degrades.found, image.lowest_level
 
 
 class _Image:
@@ -74,6 +78,7 @@ class _Image:
         self._settings: dict[tuple[str, str], str] = {}  # (topic or "", setting) -> value
         self._partitions: dict[tuple[str, int], Row] = {}
         self.degrades = Degrades()
+        self._level = self.lowest_level = 0
 
     def apply(self, line: str) -> Iterator[Row]:
         """Takes one line in; yields the rows that it brings."""
@@ -85,7 +90,12 @@ class _Image:
         changed: list[tuple[str, int]] = []
         match record["type"]:
             case "TOPIC_RECORD":
+                if self._wanted.isdisjoint(self._names.values()):
+                    self.lowest_level = self._level
                 self._names[data["topicId"]] = data["name"]
+            case "FEATURE_LEVEL_RECORD" if data["name"] == FEATURE:
+                self._level = data["featureLevel"]
+                self.lowest_level = min(self.lowest_level, self._level)
             case "REMOVE_TOPIC_RECORD":
                 name = self._names.pop(data["topicId"], "")
                 self._partitions = {key: row for key, row in self._partitions.items() if key[0] != name}

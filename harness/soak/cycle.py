@@ -23,9 +23,7 @@ from harness.recording.observer import Observer
 from harness.recording.replica_logs import read_replicas
 from harness.run_folder.run_folder import RunFolder
 from harness.soak.inject import FaultPlace
-from harness.spec.rackspan_level import PRODUCTION
-
-_LEVEL_1 = "rackspan-version.patch"  # new clusters of a distribution with this patch are at level 1 of rackspan.version
+from harness.spec.rackspan_level import formatted_level
 
 
 def run_cycle(
@@ -91,21 +89,21 @@ def load_client(cluster: KafkaCluster) -> Iterator[ResidentClient]:
         yield resident
 
 
-def cycle_producers(bootstrap: str, topic: str, rate: float, patches: Sequence[str], level: int) -> list[Produce]:
-    """The producers of a cycle on a cluster at that level, of a distribution with these patches; all start paused."""
+def cycle_producers(bootstrap: str, topic: str, rate: float, level: int) -> list[Produce]:
+    """The producers of a cycle on a cluster at that level of rackspan.version; all start paused."""
     plain = Produce("patient", bootstrap, topic, Path(), rate=rate, start_paused=True, close_seconds=40)
     patient = replace(plain, delivery_timeout_ms=120_000)
     made = [patient, replace(plain, producer="no-retry", delivery_timeout_ms=5000, retries=0)]
     in_transactions = replace(patient, producer="transactional", transaction_records=20, abort_every=5)
-    if _LEVEL_1 not in patches:
+    if level < 1:
         return [*made, in_transactions]
     quorum = replace(patient, producer="quorum", acks="min.insync.replicas", idempotence=True)
     return [*made, quorum, replace(in_transactions, acks=quorum.acks if level >= 2 else "all")]
 
 
 def _start(load: LoadClients, cluster: KafkaCluster, topic: str, rate: float) -> list[LoadClient]:
-    level = cluster.state.spec.features.get("rackspan.version", PRODUCTION)
-    requested = cycle_producers(cluster.bootstrap, topic, rate, cluster.distribution.patches, level)
+    level = formatted_level(cluster.state.spec.features, cluster.distribution.patches)
+    requested = cycle_producers(cluster.bootstrap, topic, rate, level)
     brokers = cluster.plan.brokers
     if len({node.rack for node in brokers}) < len(brokers):
         requested = [produce for produce in requested if not produce.transaction_records]

@@ -97,7 +97,7 @@ def test_a_container_without_variables_is_a_node_that_keeps_its_records(engine: 
         node.stop(timeout=60)
         first = node.logs().decode()
         assert f"Formatting metadata directory {DATA}" in first and "shut down completed" in first
-        assert "FeatureLevelRecord(name='rackspan.version', featureLevel=1)" in first
+        assert "FeatureLevelRecord(name='rackspan.version', featureLevel=2)" in first
         assert node.wait()["StatusCode"] == 143  # by SIGTERM, not by SIGKILL after the time-out
         node.start()
         wait_healthy(node)

@@ -141,7 +141,7 @@ class Brokers:
                 Topics(self._bootstrap).unset(topic, setting)
         if lowered:
             at = f"--bootstrap-server {self._bootstrap}"
-            _run(f"bin/kafka-features.sh {at} upgrade --feature rackspan.version=1", self._env)
+            _run(f"bin/kafka-features.sh {at} upgrade --feature rackspan.version=2", self._env)
 
 
 @pytest.fixture(scope="module")

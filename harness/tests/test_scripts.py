@@ -83,21 +83,21 @@ def test_settings_unknown_to_stock_are_listed_and_removed(cluster: KafkaCluster)
     to_stock = ("kafka-racks", "preflight", "--level", "0", *at)
     found = script(*to_stock)
     *listed, hint, _ = found.stdout.splitlines()  # topics of other tests come first, if there are any
-    own = ["brokers - acks.all.scope=isr min.insync.racks=1", "feature rackspan.version=1"]
+    own = ["brokers - acks.all.scope=isr min.insync.racks=1", "feature rackspan.version=2"]
     assert (found.returncode, listed[-2:]) == (1, own), found
     assert all(line.startswith("topics ") for line in listed[:-2]), found
     assert hint.startswith("stock Kafka does not know these. Stop clients that send "), found
     assert hint.endswith(", then remove them with --remove"), found
     document = json.loads(script(*to_stock, "-o", "json").stdout)
     settings = {"acks.all.scope": "isr", "min.insync.racks": "1"}
-    assert document["answer"] == "no" and document["unknownToStock"]["level"] == 1
+    assert document["answer"] == "no" and document["unknownToStock"]["level"] == 2
     assert {"type": "brokers", "name": "", "settings": settings} in document["unknownToStock"]["settings"], document
     removed = script(*to_stock, "--remove")
     clean = script(*to_stock)
     for at_stock in (removed, clean):
         assert at_stock.returncode == 0, at_stock
         assert at_stock.stdout.startswith("nothing is set that stock Kafka does not know\n"), at_stock
-    tool(cluster, "kafka-features", "upgrade", "--feature", "rackspan.version=1")
+    tool(cluster, "kafka-features", "upgrade", "--feature", "rackspan.version=2")
 
 
 def test_the_preflight_for_stock_knows_every_setting_of_the_patches() -> None:

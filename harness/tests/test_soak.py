@@ -18,6 +18,7 @@ from harness.soak.cycle import cycle_producers
 from harness.soak.results import Cycle, Soak, carried_on
 from harness.soak.schedule import EVERYWHERE, NETWORK, Kind, ScheduledFault, kinds_of, schedule
 from harness.spec.links import milliseconds, share
+from harness.spec.rackspan_level import formatted_level
 
 _RACKS, _BROKERS = ["a", "b", "c"], ["a1", "b1", "c1"]
 _ALL = EVERYWHERE + NETWORK
@@ -131,7 +132,7 @@ def test_the_metadata_log_becomes_a_timeline() -> None:
         record(16, "REMOVE_TOPIC_RECORD", topicId="T"),
         record(17, "CONFIG_RECORD", **setting, value="3"),
     ]
-    rows, degrades = timeline("\n".join(lines), {"t"})
+    rows, degrades, _ = timeline("\n".join(lines), {"t"})
     assert degrades == []
     names = ("metadata_offset", "leader", "leader_epoch", "partition_epoch", "isr", "elr", "isr_racks", "min_racks")
     assert [tuple(row[name] for name in names) for row in rows] == [
@@ -145,6 +146,19 @@ def test_the_metadata_log_becomes_a_timeline() -> None:
     ]
     assert {row["min_replicas"] for row in rows} == {2} and rows[-1]["replica_racks"] == 3
     assert rows[0]["t_ns"] == 1008 * 1_000_000
+
+
+def test_the_metadata_log_has_the_lowest_level_since_the_topic_was_created() -> None:
+    def level(offset: int, value: int, name: str = "rackspan.version") -> str:
+        return record(offset, "FEATURE_LEVEL_RECORD", name=name, featureLevel=value)
+
+    created = record(5, "TOPIC_RECORD", name="t", topicId="T")
+    before = [level(1, 1), record(2, "TOPIC_RECORD", name="other", topicId="O"), level(3, 2), level(4, 0, "elr")]
+    cases = {(): 2, (level(6, 1), level(7, 2)): 1, (record(6, "TOPIC_RECORD", name="u", topicId="U"),): 2}
+    for after, lowest in cases.items():
+        assert timeline("\n".join([*before, created, *after]), {"t", "u"})[2] == lowest, after
+    assert timeline("\n".join([*before, created]), {"none"})[2] == 2
+    assert timeline(created, {"t"})[2] == 0
 
 
 def test_the_metadata_log_has_the_times_of_degrades() -> None:
@@ -239,7 +253,7 @@ def test_a_soak_says_how_often_each_promise_was_tried() -> None:
 
 
 def test_only_a_distribution_with_levels_has_producers_with_acks_min_insync_replicas() -> None:
-    stock, ours = (cycle_producers("", "t", 10, patches, 2) for patches in ([], ["rackspan-version.patch"]))
+    stock, ours = (cycle_producers("", "t", 10, level) for level in (0, 2))
     assert [(p.producer, p.acks, p.retries) for p in stock] == [
         ("patient", "all", None),
         ("no-retry", "all", 0),
@@ -252,8 +266,15 @@ def test_only_a_distribution_with_levels_has_producers_with_acks_min_insync_repl
         ("transactional", "min.insync.replicas", None, None, 120_000),
     ]
     assert ours[3].transaction_records == 20
-    assert cycle_producers("", "t", 10, ["rackspan-version.patch"], 1)[2:] == [ours[2], stock[2]]
-    assert "rackspan-version.patch" in find("rackspan").patches
+    assert cycle_producers("", "t", 10, 1)[2:] == [ours[2], stock[2]]
+
+
+def test_a_new_cluster_is_at_the_highest_level_of_its_distribution() -> None:
+    patches = find("rackspan").patches
+    assert formatted_level({}, patches) == 2
+    assert formatted_level({}, [p for p in patches if p != "electable-set.patch"]) == 1
+    assert formatted_level({}, []) == 0
+    assert formatted_level({"rackspan.version": 1}, patches) == 1
 
 
 def test_a_soak_is_continued(tmp_path: Path) -> None:

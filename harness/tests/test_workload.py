@@ -226,8 +226,7 @@ def test_modes_of_one_distribution_at_two_levels_have_a_cluster_each() -> None:
     assert made().modes[0].cluster == ("rackspan", None)
     low, high = (cluster_spec(workload.load("electable-racks"), "rackspan", level, 0) for level in (1, 2))
     assert (low.features["rackspan.version"], high.features["rackspan.version"]) == (1, 2)
-    assert low.settings == {"broker.session.timeout.ms": "60000"}
-    assert high.settings == low.settings | {"unstable.feature.versions.enable": "true"}
+    assert low.settings == high.settings == {"broker.session.timeout.ms": "60000"}
 
 
 def test_fetches_are_read_from_debug_lines_of_the_broker() -> None:

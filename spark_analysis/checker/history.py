@@ -43,8 +43,10 @@ class History:
 
     @property
     def level(self) -> int:
-        """The level of rackspan.version that the cluster was formatted at, if its spec says so; else 1."""
-        return int(self.manifest["spec"].get("cluster", {}).get("features", {}).get("rackspan.version", 1))
+        """The lowest level of rackspan.version in the metadata log; where none is noted the one in the spec, else 1."""
+        read = [d["level"] for d in self._notes("partitions-read") if "level" in d]
+        formatted = self.manifest["spec"].get("cluster", {}).get("features", {}).get("rackspan.version", 1)
+        return int(min(read, default=formatted))
 
     @property
     def bytes(self) -> int:

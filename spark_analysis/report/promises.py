@@ -29,7 +29,7 @@ def is_early(acks: str, settings: Mapping[str, Any]) -> bool:
 
 def may_lag(acks: str, settings: Mapping[str, Any], level: int | None) -> bool:
     """True if a replica that lacks the record may be elected. From level 2 of rackspan.version on, only members of the
-    electable set are; None is the level of a new cluster, which is lower.
+    electable set are; None, as in runs that do not say it, is a lower one.
     """
     return is_early(acks, settings) and (level or 1) < ELECTABLE_SETS
 

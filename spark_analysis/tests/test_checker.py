@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,15 @@ def test_at_level_2_a_loss_of_acks_min_insync_replicas_is_one_of_acks_all(tmp_pa
     found, allowed = evaluated(path)
     assert any("lost-write" in kinds for kinds in found.values())
     assert not any("lost-to-election" in kinds for kinds in allowed.values())
+
+
+@pytest.mark.parametrize(("levels", "expected"), [([], 1), ([2], 2), ([2, 1], 1), ([0], 0)])
+def test_the_level_in_the_metadata_log_counts_before_the_one_in_the_spec(
+    tmp_path: Path, levels: list[int], expected: int
+) -> None:
+    history = read_history(folder(tmp_path / "run", [simulated(0).named("seed-0")]))
+    notes = [event(0, "note", "partitions-read", node="ctrl-1", complete=True, level=level) for level in levels]
+    assert replace(history, events=[*history.events, *notes]).level == expected
 
 
 def test_clean_histories_raise_no_alarm(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from ducktape.mark import matrix
 
@@ -17,6 +16,7 @@ from harness.common.wait import Pending, wait_for
 from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.faults.power import power_cut
 from harness.faults.process import nodes_down
+from harness.spec.rackspan_level import at_level
 from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest
 
@@ -75,19 +75,21 @@ class LaggingFollowerElected(RackTest):
 
     def compare(self, chosen: Sequence[Trial]) -> None:
         """Trials at both levels."""
-        kept = self.outcomes(chosen, "level 2", **acks.level_2(SETTINGS))
+        kept = self.outcomes(chosen, 2)
         assert not [o for o in kept if o.lost], f"level 2 lost records: {[o for o in kept if o.lost]}"
-        control = [o for o in self.outcomes(chosen, "level 1", settings=SETTINGS) if not o.invalid]
+        control = [o for o in self.outcomes(chosen, 1) if not o.invalid]
         assert len(control) >= len(chosen) * (1 - MOST_INVALID), f"only {len(control)} of {len(chosen)} trials count"
         losing = [o for o in control if o.lost]
         assert len(losing) >= SHARE_LOST * len(control), f"{len(losing)} of {len(control)} lost records: {control}"
 
-    def outcomes(self, chosen: Iterable[Trial], name: str, **spec: Any) -> list[Outcome]:
-        """Outcomes of the trials on one cluster."""
-        with self.racks(self.spec(RACKS, **spec), [expect.OVERTAKEN], shared=False) as kafka:
+    def outcomes(self, chosen: Iterable[Trial], level: int) -> list[Outcome]:
+        """Outcomes of the trials on one cluster at that level."""
+        with self.racks(
+            self.spec(RACKS, settings=SETTINGS, **at_level(level)), [expect.OVERTAKEN], shared=False
+        ) as kafka:
             found = [self.play(kafka, trial) for trial in chosen]
-        self.run.event("note", name, "point", {"outcomes": [str(o) for o in found]})
-        self.logger.info("%s: %s", name, found)
+        self.run.event("note", f"level {level}", "point", {"outcomes": [str(o) for o in found]})
+        self.logger.info("level %s: %s", level, found)
         return found
 
     def play(self, kafka: KafkaRacks, trial: Trial) -> Outcome:

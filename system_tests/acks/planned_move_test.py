@@ -12,6 +12,7 @@ from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.ducktape_support.reuse import last_of_its_cluster
 from harness.faults.process import nodes_down
 from harness.recording.segments import end_offset, stored
+from harness.spec.rackspan_level import at_level
 from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest
 
@@ -24,7 +25,7 @@ class PlannedMove(RackTest):
     @last_of_its_cluster
     def test_acknowledged_records_are_lost_at_level_1(self) -> None:
         """Records acknowledged during the pause are lost, as metrics had shown; acks=all acknowledged none."""
-        with self.racks(self.spec("a:2,b:1,c:1", settings=acks.LASTING), [expect.OVERTAKEN]) as kafka:
+        with self.racks(self.spec("a:2,b:1,c:1", settings=acks.LASTING, **at_level(1)), [expect.OVERTAKEN]) as kafka:
             topics = self.topics(kafka)
             producers = {}
             for name, mode in MODES.items():
@@ -94,7 +95,7 @@ class PlannedMove(RackTest):
     @last_of_its_cluster
     def test_nothing_is_lost_at_level_2(self) -> None:
         """Records acknowledged during the pause are in a member of the electable set, which leads instead."""
-        with self.racks(self.spec("a:2,b:1,c:1", **acks.level_2(acks.LASTING)), [expect.OVERTAKEN]) as kafka:
+        with self.racks(self.spec("a:2,b:1,c:1", settings=acks.LASTING, **at_level(2)), [expect.OVERTAKEN]) as kafka:
             self.topics(kafka).create("quorum", [[1, 3, 2]], min_insync_replicas=2)
             producer = self.producer(kafka, "quorum", "quorum", acks=acks.QUORUM, rate=50, delivery_timeout_ms=120000)
             producer.wait_totals("the producer to be warm", lambda t: t["acked"] >= 20)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable
-from typing import Any
 
 from harness.admin.topics import Topics
 from harness.common.wait import Pending, wait_for
@@ -14,7 +13,6 @@ from harness.ducktape_support.steered_service import Row
 from harness.recording.metrics import total
 from harness.recording.segments import end_offset
 from harness.run_folder.run_folder import RunFolder
-from harness.spec.rackspan_level import at_level
 
 QUORUM = "min.insync.replicas"  # acks as its name, and as metrics label it
 NUMBER = "-2"  # the same on the wire, and for clients that know numbers only
@@ -34,11 +32,6 @@ CALM = {"broker.session.timeout.ms": 6000, "replica.lag.time.max.ms": 6000}
 
 # A request that waits must not be sent again while it does: a client that is not idempotent would write twice.
 ENDURING = {"request_timeout_ms": 80000, "delivery_timeout_ms": 80000}
-
-
-def level_2(settings: dict[str, Any]) -> dict[str, Any]:
-    """Parts of a spec for a cluster at level 2 of rackspan.version with these settings."""
-    return at_level(2, settings)
 
 
 def requests(kafka: KafkaRacks) -> dict[str, int]:

@@ -6,12 +6,12 @@ acknowledged is lost; at level 1 each client loses records.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from harness.common.wait import Pending, wait_for
 from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.ducktape_support.reuse import last_of_its_cluster
 from harness.faults.process import nodes_down
+from harness.spec.rackspan_level import at_level
 from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest
 from system_tests.third_party_clients import outcomes
@@ -31,21 +31,22 @@ class ClientsMoved(RackTest):
     @last_of_its_cluster
     def test_nothing_is_lost_at_level_2(self) -> None:
         """Each acknowledged record is in the log, once if the client is idempotent by default."""
-        results, leaders = self.move("level 2", **acks.level_2(acks.LASTING))
+        results, leaders = self.move(2)
         assert set(leaders.values()) == {COMPLETE}, f"not led by the follower that has everything: {leaders}"
         assert not any(r.violations for r in results), violations(results)
 
     @last_of_its_cluster
     def test_each_loses_at_level_1(self) -> None:
         """The control: the follower that lagged leads, and what clients had acknowledged meanwhile is gone."""
-        results, leaders = self.move("level 1", settings=acks.LASTING)
+        results, leaders = self.move(1)
         assert set(leaders.values()) == {LAGGING}, f"not led by the follower that lagged: {leaders}"
         spared = [r.title for r in results if not r.skip_reason and not r.numbers[outcomes.MOVED_LOST]]
         assert not spared, f"nothing was lost, so nothing is shown, by {spared}"
 
-    def move(self, name: str, **spec: Any) -> tuple[list[outcomes.ClientResult], dict[str, int]]:
-        """Results of the clients, and the leader of each topic after the move."""
-        with self.racks(self.spec("a:2,b:1,c:1", **spec), [expect.OVERTAKEN], shared=False) as kafka:
+    def move(self, level: int) -> tuple[list[outcomes.ClientResult], dict[str, int]]:
+        """Results of the clients on a cluster at that level, and the leader of each topic after the move."""
+        spec = self.spec("a:2,b:1,c:1", settings=acks.LASTING, **at_level(level))
+        with self.racks(spec, [expect.OVERTAKEN], shared=False) as kafka:
             group = ClientGroup(self, kafka)
             group.create(SCENE, ORDER, min_insync_replicas=2, acks_all_scope=acks.QUORUM)
             producers = group.produce(SCENE, 1, LIMIT_S, RATE)
@@ -57,8 +58,8 @@ class ClientsMoved(RackTest):
                 outcomes.planned_move(group.results[key], reported, self.read(kafka, group.topics(SCENE)[key]))
         results = group.evaluated()
         lost = {r.key: r.numbers.get(outcomes.MOVED_LOST) for r in results}
-        self.run.event("note", name, "point", {"lost": lost, "leaders": leaders})
-        self.logger.info("%s: lost %s, led by %s", name, lost, leaders)
+        self.run.event("note", f"level {level}", "point", {"lost": lost, "leaders": leaders})
+        self.logger.info("level %s: lost %s, led by %s", level, lost, leaders)
         return results, leaders
 
     def leader_moves(self, kafka: KafkaRacks, group: ClientGroup, producers: Producers) -> dict[str, int]:

@@ -16,14 +16,14 @@ from system_tests.upgrade.rolling_test import RESTARTS, roll
 TOO_EARLY = Allowed(
     r"Encountered fatal fault: |[Ff]atal error |Exiting Kafka due to fatal exception|"
     r"unable to register with the controller quorum",
-    "a stock node that is started at level 1 ends, and says why",
+    "a stock node that is started above level 0 ends, and says why",
 )
 
 
 class Formatted(RackTest):
     """Two brokers and three controllers, formatted at the highest level: their bootstrap metadata names it."""
 
-    def test_stock_nodes_end_at_level_1_and_take_over_at_level_0(self) -> None:
+    def test_stock_nodes_end_above_level_0_and_take_over_there(self) -> None:
         """One node after the other, the active controller last; each record is there once. A controller that is down
         when the level is lowered reads of both levels when it starts.
         """

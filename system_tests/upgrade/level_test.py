@@ -48,6 +48,26 @@ class Level(RackTest):
             read = self.read(kafka, "orders")
             expect.once_each([taken], read)
             expect.none_of(refused, read)
+            self.electable_sets_are_in_the_way(kafka)
+
+    def electable_sets_are_in_the_way(self, kafka: KafkaRacks) -> None:
+        """Nothing leads below level 2 while somebody writes with acks=min.insync.replicas; then one command does."""
+        kafka.tool("kafka-features.sh", "upgrade", "--feature", f"{FEATURE}=2")
+        producer = self.producer(kafka, "set", "orders", acks=acks.QUORUM, rate=20)
+        producer.wait_totals("the producer to be warm", lambda t: t["acked"] >= 20)
+        listed = kafka.try_tool(*TO_STOCK)
+        assert listed.code == 1, listed
+        assert listed.out.splitlines()[:2] == [f"feature {FEATURE}=2", "topics orders electable set"], listed.out
+        for lower in ("1", "0"):
+            refused = kafka.try_tool("kafka-features.sh", "downgrade", "--feature", f"{FEATURE}={lower}")
+            named = "that not all in-sync replicas have: orders. Stop their producers"
+            assert refused.code == 1 and named in refused.out + refused.err, refused
+        assert level(kafka) == 2
+        sent = producer.end()
+        expect.all_acknowledged(sent, len(sent))
+        kafka.tool(*TO_STOCK, "--remove")
+        assert level(kafka) == 0
+        expect.once_each([sent], self.read(kafka, "orders"))
 
 
 def level(kafka: KafkaRacks) -> int:

@@ -14,7 +14,7 @@ from system_tests.lib.kafka_racks import TO_STOCK
 NODES = ("a1", "b1", "c1", "ctrl-1")  # the controller last: until then the setting is unknown to everybody
 RATE = 20.0  # records per second; the job copies nearly each in a transaction of its own
 FEATURES = "kafka-features.sh"
-RAISE = ("upgrade", "--feature", "rackspan.version=1")
+RAISE = ("upgrade", "--feature", "rackspan.version=2")
 
 # What stock nodes log as well when nodes restart one by one.
 RESTARTS = (
@@ -110,14 +110,14 @@ class RollingUpgrade(RackTest):
         return used
 
     def go_back_too_early(self, kafka: KafkaRacks) -> None:
-        """At level 1 no stock node can take part; one command takes away what stock does not know, and the level."""
+        """At level 2 no stock node can take part; one command takes away what stock does not know, and the level."""
         early = kafka.try_tool(*TO_STOCK)
         assert early.code == 1, early
         assert early.out.splitlines()[:4] == [
             "topics clamped min.insync.replicas.inconsistent.action=clamp",
             "topics orders min.insync.racks=2",
             "topics strict acks.all.scope=min.insync.replicas min.insync.racks=3",
-            "feature rackspan.version=1",
+            "feature rackspan.version=2",
         ], early.out
         assert "stock Kafka does not know these" in early.out and "--remove" in early.out, early.out
         lowering = kafka.try_tool(FEATURES, "downgrade", "--feature", "rackspan.version=0")

@@ -16,12 +16,12 @@ public enum RackspanVersion implements FeatureVersion {
     /** min.insync.racks with its eligible leaders, acks=min.insync.replicas, and no clamp of min.insync.replicas. */
     RSV_1(1, MetadataVersion.IBP_4_1_IV0, Map.of(EligibleLeaderReplicasVersion.FEATURE_NAME, (short) 1)),
 
-    /** acks=min.insync.replicas loses nothing: the electable set. Not for production yet. */
-    RSV_2(2, MetadataVersion.latestTesting(), Map.of(EligibleLeaderReplicasVersion.FEATURE_NAME, (short) 1));
+    /** acks=min.insync.replicas loses nothing: the electable set. */
+    RSV_2(2, MetadataVersion.IBP_4_1_IV0, Map.of(EligibleLeaderReplicasVersion.FEATURE_NAME, (short) 1));
 
     public static final String FEATURE_NAME = "rackspan.version";
 
-    public static final RackspanVersion LATEST_PRODUCTION = RSV_1;
+    public static final RackspanVersion LATEST_PRODUCTION = RSV_2;
 
     private final short level;
     private final MetadataVersion bootstrapMetadataVersion;

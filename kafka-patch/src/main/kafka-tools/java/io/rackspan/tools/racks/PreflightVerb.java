@@ -32,7 +32,7 @@ final class PreflightVerb {
         if (output.isJson()) {
             Map<String, Object> document = Output.document("preflight", answer);
             if (stock != null)
-                document.put("unknownToStock", Map.of("level", stock.level(), "settings", stock.document()));
+                document.put("unknownToStock", Map.of("level", stock.level(), "settings", stock.document(), "electableSets", stock.electable()));
             document.put("topics", changes.stream().map(PreflightVerb::document).toList());
             output.json(document);
             return answer.exitCode();

@@ -33,6 +33,7 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 
 /**
  * kafka-racks.sh: answers what an operator asks of racks, from metadata and through the Admin API. Exit codes: 0 yes, or all is well; 1 no; 2 usage;
@@ -46,6 +47,9 @@ public final class RacksCommand {
 
     /** Brokers have applied a change of metadata long before. */
     private static final long APPLIED_MS = 10_000;
+
+    /** An electable set is empty ten seconds after the last write with acks=min.insync.replicas. */
+    private static final long EMPTIED_MS = 30_000;
 
     private final Admin admin;
     private final Namespace options;
@@ -118,7 +122,7 @@ public final class RacksCommand {
         settings(preflight);
         preflight.addArgument("--level").metavar("N").type(Integer.class).choices(0, 1, 2).help("The level of rackspan.version.");
         preflight.addArgument("--remove").action(Arguments.storeTrue())
-            .help("With --level 0: remove what stock Kafka does not know, and lower the level.");
+            .help("With --level 0: remove what stock Kafka does not know, wait until electable sets are empty, and lower the level.");
         topics(preflight);
         Subparser degrade = verb(verbs, "degrade", "Lower min.insync.racks of topics for a time; the controller restores it.");
         degrade.addArgument("topics").metavar("TOPIC").nargs("+").help("Names of topics.");
@@ -258,13 +262,19 @@ public final class RacksCommand {
 
     private void remove() throws ExecutionException, InterruptedException, UsageException {
         StockSettings.read(admin, read()).remove(admin);
-        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(APPLIED_MS);
-        while (!StockSettings.read(admin, read()).isNothing()) {
-            if (System.nanoTime() >= end) {
-                System.err.println(NAME + ": still set: a stock controller does not know what it is to remove. " +
-                    "Start the active controller from this distribution again, then run this.");
-                return;
-            }
+        stockSettings(EMPTIED_MS, now -> now.electable().isEmpty()).lower(admin);
+        if (!stockSettings(APPLIED_MS, StockSettings::isNothing).isNothing())
+            System.err.println(NAME + ": still set: a stock controller does not know what it is to remove. " +
+                "Start the active controller from this distribution again, then run this.");
+    }
+
+    /** The settings once they are as expected, or after that time. */
+    private StockSettings stockSettings(long waitMs, Predicate<StockSettings> expected) throws ExecutionException, InterruptedException, UsageException {
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(waitMs);
+        while (true) {
+            StockSettings now = StockSettings.read(admin, read());
+            if (expected.test(now) || System.nanoTime() >= end)
+                return now;
             Thread.sleep(PAUSE_MS);
         }
     }

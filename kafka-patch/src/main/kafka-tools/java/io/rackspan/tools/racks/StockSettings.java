@@ -24,13 +24,14 @@ import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 
 /**
- * All that is in the way of stock nodes: what topics, the cluster and single brokers have set that stock Kafka does not know, and the level of
- * rackspan.version.
+ * All that is in the way of stock nodes: what topics, the cluster and single brokers have set that stock Kafka does not know, the level of
+ * rackspan.version, and the electable sets, as long as which it cannot be lowered.
  *
- * @param set   the settings, topics first
- * @param level the level of rackspan.version
+ * @param set       the settings, topics first
+ * @param level     the level of rackspan.version
+ * @param electable the topics that have electable sets
  */
-record StockSettings(List<Own> set, short level) {
+record StockSettings(List<Own> set, short level, List<String> electable) {
 
     /** The settings that stock Kafka does not know. */
     static final Set<String> UNKNOWN = Set.of(TopicConfig.MIN_IN_SYNC_RACKS_CONFIG, TopicConfig.MIN_IN_SYNC_RACKS_DEGRADE_CONFIG,
@@ -69,7 +70,11 @@ record StockSettings(List<Own> set, short level) {
             ConfigEntry.ConfigSource own = broker.isDefault() ? ConfigEntry.ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG : ConfigEntry.ConfigSource.DYNAMIC_BROKER_CONFIG;
             add(found, broker, ClusterReader.values(described.get(broker), own));
         }
-        return new StockSettings(List.copyOf(found), view.level());
+        return new StockSettings(List.copyOf(found), view.level(), view.topics().values().stream().filter(StockSettings::hasSet).map(Topic::name).toList());
+    }
+
+    private static boolean hasSet(Topic topic) {
+        return topic.partitions().stream().anyMatch(partition -> !partition.electable().isEmpty());
     }
 
     private static void add(Collection<Own> found, ConfigResource resource, Map<String, String> values) {
@@ -87,6 +92,7 @@ record StockSettings(List<Own> set, short level) {
         List<String> lines = new ArrayList<>(set.stream().map(Own::line).toList());
         if (level > 0)
             lines.add("feature " + RackspanVersion.FEATURE_NAME + "=" + level);
+        electable.forEach(topic -> lines.add("topics " + topic + " electable set"));
         return lines;
     }
 
@@ -94,7 +100,7 @@ record StockSettings(List<Own> set, short level) {
         return set.stream().map(Own::document).toList();
     }
 
-    /** Removes the settings, then lowers the level to 0. What a stock controller does not know stays. */
+    /** Removes the settings. What a stock controller does not know stays. */
     void remove(Admin admin) throws ExecutionException, InterruptedException {
         for (Own one : set) {
             List<AlterConfigOp> deletions = one.values.keySet().stream()
@@ -107,6 +113,10 @@ record StockSettings(List<Own> set, short level) {
                 // A stock controller's answer; what is left is listed afterwards.
             }
         }
+    }
+
+    /** Lowers the level to 0, which is refused while there is an electable set. */
+    void lower(Admin admin) throws ExecutionException, InterruptedException {
         if (level > 0) {
             FeatureUpdate lower = new FeatureUpdate((short) 0, FeatureUpdate.UpgradeType.SAFE_DOWNGRADE);
             admin.updateFeatures(Map.of(RackspanVersion.FEATURE_NAME, lower), new UpdateFeaturesOptions()).all().get();
