@@ -74,7 +74,7 @@ final class LevelGatesTest extends LeaderTest {
                 "--bootstrap-server HOST:PORT --entity-type brokers --entity-default --alter --add-config min.insync.racks=2, or remove the line."), log.getMessages());
             broker.publish(LeaderFixture.level(0));
             assertEquals("min.insync.racks=2 in server.properties is not in force: rackspan.version is at level 0. Raise it with kafka-features.sh " +
-                "--bootstrap-server HOST:PORT upgrade --feature rackspan.version=1.", log.getMessages().get(1));
+                "--bootstrap-server HOST:PORT upgrade --feature rackspan.version=2.", log.getMessages().get(1));
         }
     }
 
@@ -96,7 +96,7 @@ final class LevelGatesTest extends LeaderTest {
         PartitionResponse refused = LeaderFixture.now(broker.produce(-2));
         assertEquals(Errors.INVALID_REQUIRED_ACKS, refused.error);
         assertEquals("acks=min.insync.replicas (-2) needs rackspan.version 1, and the cluster is at level 0. Raise it with kafka-features.sh " +
-            "--bootstrap-server HOST:PORT upgrade --feature rackspan.version=1.", refused.errorMessage);
+            "--bootstrap-server HOST:PORT upgrade --feature rackspan.version=2.", refused.errorMessage);
         assertFalse(broker.produce(-1).isDone(), "acks=all waits for the full ISR, whatever the topic says");
     }
 }
