@@ -68,21 +68,41 @@ final class AckQuorumTest {
     }
 
     @Test
-    void wakesExactlyWhenTheOffsetAdvances() {
+    void wakesExactlyWhenSomebodyHasWhatHeMissed() {
         quorum.await();
         assertFalse(quorum.reached(5, ALL, 2, 2, null));
+        assertFalse(quorum.reached(4, ALL, 2, 2, null));
         assertFalse(fetch(2, 5, ALL, 2, 2), "still in one rack");
+        assertFalse(fetch(3, 3, ALL, 2, 2), "nobody waits for that");
         assertTrue(fetch(3, 4, ALL, 2, 2));
         assertTrue(quorum.reached(4, ALL, 2, 2, null));
         assertFalse(quorum.reached(5, ALL, 2, 2, null));
         assertFalse(fetch(3, 4, ALL, 2, 2), "nothing new");
         assertTrue(fetch(3, 5, ALL, 2, 2));
+        assertFalse(fetch(3, 6, ALL, 2, 2), "nobody waits any more");
         assertTrue(quorum.reached(5, ALL, 2, 2, null));
+    }
+
+    @Test
+    void wakesForWhatIsMissedForAnotherReason() {
+        quorum.await();
+        quorum.misses(3);
+        quorum.misses(5);
+        assertFalse(fetch(2, 2, ALL, 2, 1));
+        assertTrue(fetch(2, 3, ALL, 2, 1));
+        assertFalse(fetch(2, 3, ALL, 2, 1));
+    }
+
+    @Test
+    void whoMissesNothingIsNotWokenWhereTheLeaderIsEnough() {
+        quorum.await();
+        assertFalse(fetch(2, 1, committed(1), 1, 1));
     }
 
     @Test
     void anAdvanceThatACheckSawFirstIsStillSignalled() {
         quorum.await();
+        assertFalse(quorum.reached(2, ALL, 2, 1, null));
         fetch(2, 1, ALL, 2, 1);
         report(2, 2);
         assertTrue(quorum.reached(2, committed(1, 2, 3), 2, 1, null), "counted afresh, as the state is another one");
@@ -105,7 +125,7 @@ final class AckQuorumTest {
         assertFalse(quorum.isSettled(committed(1, 2, 3), 2, 1, null), "another state, however alike");
         report(2, 3);
         assertFalse(quorum.reached(3, ALL, 3, 1, null));
-        assertFalse(quorum.isSettled(ALL, 2, 1, null), "three replicas were required in between: a check may have found what no waiter was woken for");
+        assertFalse(quorum.isSettled(ALL, 2, 1, null), "three replicas were required in between: who was checked then missed what is there now");
         assertTrue(fetch(2, 3, ALL, 2, 1));
         assertTrue(quorum.isSettled(ALL, 2, 1, null));
         racks = BrokerRacks.of(Map.of(1, "a", 2, "c", 3, "b"));
@@ -115,6 +135,7 @@ final class AckQuorumTest {
         assertFalse(quorum.isSettled(ALL, 2, 2, null));
         quorum.startEpoch(followers.values());
         PartitionState after = committed(1, 2, 3);
+        assertFalse(quorum.reached(3, after, 3, 1, null));
         assertFalse(fetch(3, 4, after, 3, 1), "broker 2 has not reported in this epoch");
         assertFalse(quorum.isSettled(after, 3, 1, null), "so its report counts, even of the log end from before");
         assertTrue(fetch(2, 3, after, 3, 1));
@@ -136,6 +157,7 @@ final class AckQuorumTest {
     @Test
     void aFollowerThatTruncatesCountsWhenItAdvancesAgain() {
         quorum.await();
+        assertFalse(quorum.reached(9, ALL, 2, 1, null));
         assertTrue(fetch(2, 9, ALL, 2, 1));
         assertFalse(fetch(2, 3, ALL, 2, 1));
         assertFalse(quorum.reached(5, ALL, 2, 1, null));

@@ -41,6 +41,7 @@ public final class AckQuorum {
     private record View(PartitionState state, BrokerRacks racks, int minReplicas, int minRacks, List<Integer> members, QuorumOffset quorum) { }
 
     private static final Logger LOG = LoggerFactory.getLogger(AckQuorum.class);
+    private static final long NOTHING = Long.MAX_VALUE;
 
     private final TopicPartition partition;
     private final int leader;
@@ -52,9 +53,11 @@ public final class AckQuorum {
     /** Followers whose known log end is from an earlier leader epoch of this term, with the state that has it. */
     private final Map<Replica, ReplicaState> unconfirmed = new IdentityHashMap<>();
     private View view;
-    private long signalled = QuorumOffset.NONE;
 
-    /** The view, if all were woken for its offset and it counts every follower that it knows; read without the lock. */
+    /** The lowest offset that a check has missed since waiters were last woken: who waits was checked once before, and again when it was woken. */
+    private long missed = NOTHING;
+
+    /** The view, if it counts every follower that it knows and nobody waits for what it has; read without the lock. */
     private volatile View settled;
 
     private volatile int waiting = 0;
@@ -168,23 +171,31 @@ public final class AckQuorum {
             view.quorum.moved(follower, end(follower));
         else
             rebuild(state, minReplicas, minRacks, members);
-        long now = view.quorum.offset();
-        boolean advanced = now > signalled;
-        signalled = now;
         if (settled != view && unconfirmed.isEmpty())
             settled = view;
-        return advanced;
+        boolean wakes = missed != NOTHING && view.quorum.offset() >= missed;
+        if (wakes)
+            missed = NOTHING;
+        return wakes;
     }
 
     /**
-     * True if enough replicas in enough racks hold everything below this offset.
+     * True if enough replicas in enough racks hold everything below this offset. Else {@link #moved} returns true once they do.
      *
      * @param members those that have to hold it, the same object while they stay the same; null if any that are enough may
      */
     public synchronized boolean reached(long offset, PartitionState state, int minReplicas, int minRacks, List<Integer> members) {
         if (!isCurrent(view, state, minReplicas, minRacks, members))
             rebuild(state, minReplicas, minRacks, members);
-        return view.quorum.offset() >= offset;
+        boolean reached = view.quorum.offset() >= offset;
+        if (!reached)
+            misses(offset);
+        return reached;
+    }
+
+    /** A request goes on waiting for this offset, for another reason. */
+    synchronized void misses(long offset) {
+        missed = Math.min(missed, offset);
     }
 
     /** The id of this broker. */
@@ -260,8 +271,6 @@ public final class AckQuorum {
         }
         quorum.settle();
         view = new View(state, where, minReplicas, minRacks, members, quorum);
-        // Never above what waiters were woken for: an advance that was noticed here first is signalled by the next report.
-        signalled = Math.min(signalled, quorum.offset());
     }
 
     /** In-sync replicas that this leader proposes to remove may be out of the ISR already. One that it proposes to add is not in it. */

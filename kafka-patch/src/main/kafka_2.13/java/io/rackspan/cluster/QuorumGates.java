@@ -109,7 +109,7 @@ public final class QuorumGates {
             PartitionState state = partition.state();
             int minReplicas = partition.minReplicas(log);
             Errors error = state.isr().size() < minReplicas ? Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND : racks.checkAfterAppend(AppendOrigin.CLIENT);
-            boolean reached = error == Errors.NONE && (log.highWatermark() >= requiredOffset || !racks.ledger().holds() && isReached(waiter, requiredOffset, state, minReplicas));
+            boolean reached = error == Errors.NONE && (log.highWatermark() >= requiredOffset || isReached(waiter, requiredOffset, state, minReplicas));
             return new Tuple2<>(reached, error);
         } finally {
             readLock.unlock();
@@ -117,6 +117,10 @@ public final class QuorumGates {
     }
 
     private boolean isReached(AckQuorum.Waiter waiter, long requiredOffset, PartitionState state, int minReplicas) {
+        if (racks.ledger().holds()) {
+            quorum.misses(requiredOffset);
+            return false;
+        }
         int minRacks = racks.ledger().quorumRacks(state);
         List<Integer> members = electable.awaited(minReplicas, minRacks);
         boolean reached = quorum.reached(requiredOffset, state, minReplicas, minRacks, members);
