@@ -34,7 +34,7 @@ class Alerts(RackTest):
                 "requests to be recorded", lambda: prometheus.query("job_acks:kafka_produce_requests:rate1m > 0"), 120
             )
             prometheus.wait_values('topic:kafka_isr_racks:min{topic="orders"}', {"3"})
-            prometheus.wait_values('kafka_server_MetadataLoader_FinalizedLevel{feature="rackspanVersion"}', {"1"})
+            prometheus.wait_values('kafka_server_MetadataLoader_FinalizedLevel{feature="rackspanVersion"}', {"2"})
             prometheus.wait_firing()
             ask(kafka, "degrade", "orders", "--to", "1", "--for", "1h", "--reason", "a test of the alert")
             prometheus.wait_firing("RackspanDegraded")
