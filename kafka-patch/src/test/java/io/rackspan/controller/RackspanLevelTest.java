@@ -44,7 +44,7 @@ final class RackspanLevelTest {
         try (ControllerFixture controller = controller(Map.of(), 0)) {
             controller.createTopic(List.of(1, 3, 2, 4), Map.of(RACKS, "1", "min.insync.replicas", "2"));
             assertEquals("min.insync.racks=2 cannot be set for topic t: it needs rackspan.version 1, and the cluster is at level 0. Raise it with " +
-                "kafka-features.sh --bootstrap-server HOST:PORT upgrade --feature rackspan.version=1.", controller.refusal(TOPIC, RACKS, "2"));
+                "kafka-features.sh --bootstrap-server HOST:PORT upgrade --feature rackspan.version=2.", controller.refusal(TOPIC, RACKS, "2"));
             assertTrue(controller.refusal(CLUSTER, RACKS, "3").startsWith("min.insync.racks=3 cannot be set for the cluster default: it needs"));
             assertTrue(controller.refusal(TOPIC, "acks.all.scope", "min.insync.replicas").startsWith("acks.all.scope=min.insync.replicas cannot be set"));
             controller.alter(TOPIC, "acks.all.scope", "isr");

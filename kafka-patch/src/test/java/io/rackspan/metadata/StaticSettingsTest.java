@@ -46,7 +46,7 @@ final class StaticSettingsTest {
     void aControllerNamesEachOnceAndAgainWhenWhatIsInForceChanges() {
         try (LogCaptureAppender log = LogCaptureAppender.createAndRegister(StaticSettingsWarning.class)) {
             String raise = " in server.properties is not in force: rackspan.version is at level 0. Raise it with kafka-features.sh --bootstrap-server " +
-                "HOST:PORT upgrade --feature rackspan.version=1.";
+                "HOST:PORT upgrade --feature rackspan.version=2.";
             clusterDefault("retention.ms", "1000");
             assertEquals(List.of("acks.all.scope=min.insync.replicas" + raise, "min.insync.racks=+2" + raise), log.getMessages());
             clusterDefault("min.insync.racks", "2");
