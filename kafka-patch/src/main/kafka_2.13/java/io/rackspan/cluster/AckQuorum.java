@@ -193,7 +193,7 @@ public final class AckQuorum {
         return reached;
     }
 
-    /** A request goes on waiting for this offset, for another reason. */
+    /** A request continues to wait for this offset, for another reason. */
     synchronized void misses(long offset) {
         missed = Math.min(missed, offset);
     }
