@@ -27,7 +27,7 @@ from harness.load.command import Produce
 from harness.recording import follower_fetches
 from harness.run_folder.run_folder import RunFolder
 from harness.spec.cluster_spec import ClusterSpec
-from harness.spec.rackspan_level import at_level, formatted_level
+from harness.spec.rackspan_level import at_level
 
 _RTT_SAMPLES, _RTT_ROUNDS = 15, 4
 _JVM = ("-XX:+UseSerialGC",)
@@ -124,9 +124,8 @@ def _reported(workload: Workload, clusters: Mapping[tuple[str, int | None], Kafk
     mode's cluster, and the racks of the brokers.
     """
     brokers = {str(n.id): n.broker_rack for c in clusters.values() for n in c.plan.brokers}
-    levels = {of: formatted_level(c.state.spec.features, c.distribution.patches) for of, c in clusters.items()}
     modes = [
-        {**m.model_dump(), "label": m.shown, "role": m.recorded_role, "level": levels[m.cluster]}
+        {**m.model_dump(), "label": m.shown, "role": m.recorded_role, "level": clusters[m.cluster].formatted_level}
         for m in workload.modes
     ]
     backend = next(iter(clusters.values())).backend.name

@@ -20,6 +20,7 @@ from harness.distribution.locate import Distribution
 from harness.network.link_controller import Links
 from harness.spec.cluster_spec import ClusterSpec
 from harness.spec.cluster_state import State
+from harness.spec.rackspan_level import formatted_level
 from harness.spec.topology import Plan
 
 
@@ -91,6 +92,11 @@ class KafkaCluster:
     def distribution(self) -> Distribution:
         """The distribution of nodes without one of their own."""
         return self._members.distribution
+
+    @property
+    def formatted_level(self) -> int:
+        """The level of rackspan.version at which its storage was formatted."""
+        return formatted_level(self.state.spec.features, self.distribution.patches)
 
     @property
     def backend(self) -> Backend:

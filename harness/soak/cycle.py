@@ -23,7 +23,6 @@ from harness.recording.observer import Observer
 from harness.recording.replica_logs import read_replicas
 from harness.run_folder.run_folder import RunFolder
 from harness.soak.inject import FaultPlace
-from harness.spec.rackspan_level import formatted_level
 
 
 def run_cycle(
@@ -102,8 +101,7 @@ def cycle_producers(bootstrap: str, topic: str, rate: float, level: int) -> list
 
 
 def _start(load: LoadClients, cluster: KafkaCluster, topic: str, rate: float) -> list[LoadClient]:
-    level = formatted_level(cluster.state.spec.features, cluster.distribution.patches)
-    requested = cycle_producers(cluster.bootstrap, topic, rate, level)
+    requested = cycle_producers(cluster.bootstrap, topic, rate, cluster.formatted_level)
     brokers = cluster.plan.brokers
     if len({node.rack for node in brokers}) < len(brokers):
         requested = [produce for produce in requested if not produce.transaction_records]

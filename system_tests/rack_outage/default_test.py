@@ -10,10 +10,9 @@ from harness.ducktape_support.load_service import Acks
 from harness.faults.process import heal, nodes_down
 from harness.recording.metrics import Sample, total
 from harness.recording.segments import stored
+from harness.spec.rackspan_level import FEATURE
 from system_tests.lib import expect
 from system_tests.lib.base import PATIENT, RackTest
-
-LEVEL = "rackspan.version"
 
 # Values that must be equal on both: replication, what is refused, what is written.
 COMPARED = (
@@ -35,7 +34,7 @@ class DefaultAsStock(RackTest):
     def test_same_outcomes_and_counts(self) -> None:
         """One broker a rack; rack c goes, then rack b, then both come back."""
         stock = self.workload("stock", "stock", {})
-        for name, features in (("level-0", {LEVEL: 0}), ("new", {})):
+        for name, features in (("level-0", {FEATURE: 0}), ("new", {})):
             ours = self.workload(name, "rackspan", features)
             assert list(stock) == list(ours)
             different = {step: (stock[step], ours[step]) for step in stock if stock[step] != ours[step]}

@@ -6,11 +6,10 @@ import re
 
 from harness.admin.topics import MIN_RACKS
 from harness.ducktape_support.kafka_service import KafkaRacks
+from harness.spec.rackspan_level import FEATURE
 from system_tests.lib import acks, expect
 from system_tests.lib.base import PATIENT, RackTest
 from system_tests.lib.kafka_racks import TO_STOCK
-
-FEATURE = "rackspan.version"
 
 
 class Level(RackTest):

@@ -193,7 +193,7 @@ public final class AckQuorum {
         return reached;
     }
 
-    /** A request continues to wait for this offset, for another reason. */
+    /** Notes that a request continues to wait for this offset. */
     synchronized void misses(long offset) {
         missed = Math.min(missed, offset);
     }
