@@ -26,14 +26,32 @@ ACKS_TESTS = "acks system tests"
 RACK_TESTS = "rack system tests"
 # Two sessions of about the same length: one computes while the other waits. The others are in that of acks.
 RACK_FOLDERS = ("proposals", "rack_outage", "upgrade")
-# Files of system tests of which only --full runs all, and the test that the default runs of each: they have a second
-# variant of the same scene.
-LONG_TESTS = {
-    "system_tests/acks/lagging_follower_elected_test.py": "LaggingFollowerElected.test_leader_killed_and_without_power",
-    "system_tests/frameworks/exactly_once_test.py": "Frameworks.test_acks_min_insync_replicas",
-    "system_tests/rack_outage/drawn_predictions_test.py": "DrawnPredictions.test_six_losses_are_as_predicted",
-    "system_tests/rack_outage/waiting_test.py": "Waiting.test_with_min_insync_racks",
-    "system_tests/third_party_clients/planned_move_test.py": "ClientsMoved.test_nothing_is_lost_at_level_2",
+# Files of system tests of which only --full runs all, and the tests that the default runs of each: of a feature it has
+# the shortest test that fails without it.
+LONG_TESTS: dict[str, tuple[str, ...]] = {
+    "system_tests/acks/compatibility_test.py": ("Compatibility.test_refused_by_brokers_that_do_not_know_it",),
+    "system_tests/acks/lagging_follower_elected_test.py": (),  # planned_move_test
+    "system_tests/frameworks/exactly_once_test.py": (),  # acks/exactly_once_test
+    "system_tests/frameworks/spark_test.py": (),  # rack_down_test, with other clients
+    "system_tests/monitoring/alerts_test.py": (),  # harness/tests/test_alerts.py
+    "system_tests/proposals/kip_427/worked_examples_test.py": (),  # rack_down_test, predictions_test
+    "system_tests/proposals/kip_637/avoided_partitions_test.py": (),  # ReadyPartitionsClusterTest, of JUnit
+    "system_tests/rack_outage/drawn_predictions_test.py": (),  # predictions_test
+    "system_tests/rack_outage/moved_racks_test.py": (
+        "MovedRacks.test_a_wrong_label_is_corrected_without_a_lost_write",
+    ),
+    "system_tests/rack_outage/two_racks_lost_test.py": (),  # acks/rack_lost_test
+    "system_tests/rack_outage/uneven_racks_test.py": (),  # acks/min_racks_test
+    "system_tests/rack_outage/waiting_test.py": (),  # markers_test
+    "system_tests/sanity/harness_test.py": ("Harness.test_a_node_that_fails_is_named",),
+    "system_tests/sanity/networks_test.py": (),  # harness/tests/test_netns_cluster.py
+    "system_tests/security/secured_test.py": (),  # harness/tests/test_every_script.py
+    "system_tests/third_party_clients/duplicates_test.py": (),  # acks/exactly_once_test
+    "system_tests/third_party_clients/mapping_test.py": (),  # planned_move_test
+    "system_tests/third_party_clients/matrix_test.py": (),  # planned_move_test, with all clients
+    "system_tests/third_party_clients/planned_move_test.py": ("ClientsMoved.test_nothing_is_lost_at_level_2",),
+    "system_tests/upgrade/formatted_test.py": (),  # level_test
+    "system_tests/upgrade/rolling_test.py": (),  # level_test
 }
 # All of the main job's comparison runs, and claims nothing.
 SHORT = ("--rounds", "2", "--block", "4", "--warmup", "3", "--jvm", "quick")
@@ -73,16 +91,16 @@ def all_stages(folder: Path, full: bool) -> list[ListedStage]:
         *_checks_of_text(),
         _system_tests(ACKS_TESTS, folder / "acks", full),
         _system_tests(RACK_TESTS, folder / "racks", full),
-        _pytest("analysis", ("spark_analysis",), reports, "spark_analysis/tests"),
-        _pytest("harness clusters", HARNESS, reports, "harness/tests", "-m", "cluster and not documents"),
-        _pytest(
+        _with_variants("analysis", ("spark_analysis",), reports, full, "", "spark_analysis/tests"),
+        _with_variants("harness clusters", HARNESS, reports, full, "cluster and not documents", "harness/tests"),
+        _with_variants(
             "harness",
             HARNESS,
             reports,
+            full,
+            "not cluster and not documents and not slow",
             "harness/tests",
             "system_tests/tests",
-            "-m",
-            "not cluster and not documents and not slow",
         ),
         _rackspan("main job", ("harness", "spark_analysis"), folder / "main", "run", *SHORT, "--results"),
         replace(
@@ -171,6 +189,15 @@ def _pytest(name: str, covers: tuple[str, ...], reports: Path, *arguments: str) 
     return ListedStage(name, covers, lambda: command, place)
 
 
+def _with_variants(
+    name: str, covers: tuple[str, ...], reports: Path, full: bool, expression: str, *arguments: str
+) -> ListedStage:
+    """Tests whose marks fulfil an expression; those with the mark `variant` with --full only."""
+    parts = [*([expression] if expression else []), *([] if full else ["not variant"])]
+    marks = ("-m", " and ".join(parts)) if parts else ()
+    return replace(_pytest(name, covers, reports, *arguments, *marks), only_full="variants")
+
+
 def _rackspan(name: str, covers: tuple[str, ...], results: Path, *arguments: str) -> ListedStage:
     """A verb whose last option names its results folder."""
     return ListedStage(name, covers, lambda: (_COMMAND, *arguments, str(results)), results)
@@ -187,14 +214,14 @@ def _soak(out: Path, full: bool) -> Sequence[str]:
 
 def _system_tests(name: str, folder: Path, full: bool) -> ListedStage:
     files = beside_the_plan(name)
-    made = system_tests(name, files if full else [_by_default(file) for file in files], folder)
-    long = ", ".join(Path(file).stem for file in files if file in LONG_TESTS)
+    made = system_tests(name, files if full else [test for file in files for test in _by_default(file)], folder)
+    long = f"all of {sum(file in LONG_TESTS for file in files)} files of {len(files)}"
     return ListedStage(made.name, ("system_tests", *HARNESS), lambda: made.command, made.results, made.limit, long)
 
 
-def _by_default(file: str) -> str:
-    """The file, or the test of it that the default runs."""
-    return f"{file}::{LONG_TESTS[file]}" if file in LONG_TESTS else file
+def _by_default(file: str) -> list[str]:
+    """The file, or the tests of it that the default runs."""
+    return [f"{file}::{test}" for test in LONG_TESTS[file]] if file in LONG_TESTS else [file]
 
 
 def beside_the_plan(name: str) -> list[str]:

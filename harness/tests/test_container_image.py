@@ -83,6 +83,7 @@ def printed(container: Any, script: str) -> str:
     return wait_for(f"output of {script[:60]}", lambda: run(container, script) or Pending("no output"), STUCK)
 
 
+@pytest.mark.variant
 def test_a_container_without_variables_is_a_node_that_keeps_its_records(engine: Any, image: str) -> None:
     """Runs as the user 1000, is healthy, and after a clean shutdown starts on the same volume without formatting."""
     kafka = "kafka-console-{}.sh --bootstrap-server localhost:9092 --topic t"

@@ -20,7 +20,7 @@ from harness.network.netns_support import attempt
 from harness.tests.commands import without_start
 from harness.tests.kafka_tools import tool_environment
 
-pytestmark = [pytest.mark.documents, pytest.mark.cluster, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.documents, pytest.mark.cluster, pytest.mark.timeout(600)]
 
 DOCUMENTS = sorted(
     {
@@ -78,6 +78,8 @@ HEAVY = (
     ".venv/bin/python -m harness.benchmark.member_hang --trials 12",
     ".venv/bin/python -m harness.benchmark.slow_rack",
 )
+
+SLOW = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 # Documents of two minutes or more, with clusters of their own: only `rackspan test --full` runs them.
 LONG = ("docs/quickstart.md", "harness/README.md", "system_tests/README.md")
@@ -193,7 +195,7 @@ def _of(documents: list[Path]) -> pytest.MarkDecorator:
     named = {str(d.relative_to(project_root())): d for d in documents}
     return pytest.mark.parametrize(
         "document",
-        [pytest.param(d, id=name, marks=[pytest.mark.slow] if name in LONG else []) for name, d in named.items()],
+        [pytest.param(d, id=name, marks=SLOW if name in LONG else []) for name, d in named.items()],
     )
 
 
@@ -214,6 +216,7 @@ def test_commands_of(document: Path, environment: dict[str, str], brokers: Broke
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("command", HEAVY)
 def test_heavy_command(command: str, environment: dict[str, str]) -> None:
     """Once each, whichever documents show it, in the order of the list: later ones read what earlier ones leave."""

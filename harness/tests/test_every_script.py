@@ -135,6 +135,7 @@ def test_groups_are_listed_and_their_offsets_reset(cluster: KafkaCluster) -> Non
     assert "Following input topics offsets will be reset" in tool(cluster, "kafka-streams-application-reset", *reset)
 
 
+@pytest.mark.variant
 def test_a_share_group_reads_records(cluster: KafkaCluster) -> None:
     topic(cluster, "shared")
     earliest = ("--alter", "--entity-type", "groups", "--entity-name", "sharers", "--add-config")
@@ -189,6 +190,7 @@ def consumed(printed: str) -> int:
     return int(dict(zip(header, row, strict=True))["data.consumed.in.nMsg"])
 
 
+@pytest.mark.variant
 def test_performance_tools_count_what_they_read(cluster: KafkaCluster) -> None:
     topic(cluster, "load")
     write = ("--topic", "load", "--num-records", "20", "--record-size", "10", "--throughput", "-1")
@@ -202,6 +204,7 @@ def test_performance_tools_count_what_they_read(cluster: KafkaCluster) -> None:
     assert done.returncode == 0 and "Avg latency" in done.stdout, done
 
 
+@pytest.mark.variant
 def test_verifiable_clients_report_each_record(cluster: KafkaCluster) -> None:
     topic(cluster, "verified")
     written = tool(cluster, "kafka-verifiable-producer", "--topic", "verified", "--max-messages", "3")
@@ -245,6 +248,7 @@ def test_the_metadata_of_a_controller_is_read_in_the_shell(cluster: KafkaCluster
     wait_for("the topic in the shell", listed, STUCK)
 
 
+@pytest.mark.variant
 def test_connect_copies_a_file_to_a_topic_and_back(cluster: KafkaCluster, tmp_path: Path) -> None:
     home = find("rackspan").home
     plugin = next((home / "libs").glob("connect-file-*.jar"))

@@ -57,6 +57,7 @@ def test_the_goal_needs_trials_enough_and_a_median_below() -> None:
 
 
 @pytest.mark.cluster
+@pytest.mark.variant
 def test_the_paused_member_is_replaced_and_writes_continue_where_acks_all_waits() -> None:
     trials, found, swaps = measure(1)
     assert trials[0].member in trials[0].before, trials

@@ -47,6 +47,7 @@ def test_a_set_that_is_changed_more_often_than_it_may_be_is_reported() -> None:
 
 
 @pytest.mark.cluster
+@pytest.mark.variant
 def test_sets_change_when_a_rack_slows_down_and_every_partition_is_acknowledged() -> None:
     if skip_reason := attempt().skip_reason:
         pytest.skip(f"this machine cannot have networks: {skip_reason}")

@@ -164,6 +164,7 @@ def test_a_cluster_with_an_unreachable_machine_is_not_removed(file: Path, tmp_pa
     SshBackend.at(tmp_path / "cluster").take_down()
 
 
+@pytest.mark.variant
 def test_the_commands_of_the_page_work(file: Path, tmp_path: Path) -> None:
     """Starts a cluster, kills a rack of it, and runs a test of the outage plan, on machines without this project."""
     results = tmp_path / "results"

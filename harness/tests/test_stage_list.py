@@ -97,10 +97,19 @@ def test_the_default_leaves_second_variants_to_full() -> None:
     for named in chosen[False] - chosen[True]:
         file, _, test = named.partition("::")
         assert f"def {test.partition('.')[2]}(self)" in (project_root() / file).read_text(), named
-    assert (
-        "acks system tests (lagging_follower_elected_test, exactly_once_test, planned_move_test)"
-        in skipped_without_full(all_stages(Path("x"), False))
-    )
+    line = skipped_without_full(all_stages(Path("x"), False))
+    for name in (ACKS_TESTS, RACK_TESTS):
+        files = beside_the_plan(name)
+        assert f"{name} (all of {len(LONG_TESTS.keys() & set(files))} files of {len(files)})" in line
+
+
+def test_variants_are_selected_with_full_only() -> None:
+    for full in (False, True):
+        commands = {item.name: " ".join(item.stage().command) for item in all_stages(Path("results"), full)}
+        for stage in ("analysis", "harness clusters", "harness"):
+            assert ("not variant" in commands[stage]) != full
+        assert "-m cluster and not documents" in commands["harness clusters"]
+    assert "harness (variants)" in skipped_without_full(all_stages(Path("results"), False))
 
 
 def test_the_list_names_each_stage_and_runs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

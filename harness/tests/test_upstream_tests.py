@@ -152,6 +152,7 @@ KERBEROS_RULE = "org.apache.kafka.common.security.kerberos.KerberosRuleTest"
 
 
 @pytest.mark.timeout(1800)
+@pytest.mark.variant
 def test_a_broken_class_is_named_and_outcomes_are_remembered(home: Path, tmp_path: Path) -> None:
     entry = "org/apache/kafka/common/security/kerberos/KerberosName.class"
     broken = broken_copy(tmp_path / "broken", entry, b"([^/@]*)(/", b"([^/@]*)(:")
@@ -249,6 +250,7 @@ def test_what_does_not_end_has_a_second_attempt(tmp_path: Path) -> None:
     assert comparison.failure == "stock: no end in 0 s" and stock.known(KERBEROS) is None
 
 
+@pytest.mark.variant
 def test_a_class_that_cannot_be_loaded_takes_no_other_with_it(tmp_path: Path) -> None:
     tests = artifacts("test", "junit", "kerberos")
     stock, patched = (

@@ -44,6 +44,7 @@ def test_borders_between_buckets_change_no_verdict(every: Path, in_one_bucket: o
     assert evaluated(every, bits=bits) == in_one_bucket
 
 
+@pytest.mark.variant
 def test_tasks_of_spark_change_no_verdict(spark: SparkSession, every: Path, in_one_bucket: object) -> None:
     runner = OnSpark(spark)
     try:

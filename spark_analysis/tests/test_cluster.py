@@ -93,6 +93,7 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[Path]]]:
 
 
 @pytest.mark.timeout(1200)
+@pytest.mark.variant
 def test_the_report_is_made_by_two_workers(cluster: tuple[str, list[Path]], tmp_path: Path) -> None:
     url, work = cluster
     run = outage_run(tmp_path / "outage")

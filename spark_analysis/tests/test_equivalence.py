@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,6 +61,7 @@ def passed(document: dict[str, Any], gate: dict[str, Any]) -> bool:
 
 @settings(max_examples=100, deadline=None)
 @given(RATIOS, APART, APART)
+@pytest.mark.variant
 def test_a_noisier_control_never_turns_a_miss_into_a_pass(
     ratios: list[float], apart: list[float], more: list[float]
 ) -> None:

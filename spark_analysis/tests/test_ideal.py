@@ -89,6 +89,7 @@ def test_an_answer_before_its_ideal_is_counted_and_never_moved_to_it(spark: Spar
     assert min(after) == -200.0, "not clamped"
 
 
+@pytest.mark.variant
 def test_p3_is_not_shown_where_many_answers_are_before_their_ideal(spark: SparkSession, tmp_path: Path) -> None:
     def earlier(row: Row) -> Row:
         soon = row["producer"] == "all" and row["seq"] % 100 == 7
@@ -99,6 +100,7 @@ def test_p3_is_not_shown_where_many_answers_are_before_their_ideal(spark: SparkS
     assert goal(data, "P3")["verdict"] == reason == goal(data, "P3", 1)["verdict"]
 
 
+@pytest.mark.variant
 def test_p3_is_not_shown_where_the_ideal_of_many_records_is_not_known(spark: SparkSession, tmp_path: Path) -> None:
     def logged(row: Row) -> Row | None:
         return None if row["topic"] == "all" and row["follower"] == FAR and row["leo"] > 1450 else row
@@ -110,6 +112,7 @@ def test_p3_is_not_shown_where_the_ideal_of_many_records_is_not_known(spark: Spa
     assert not_shown([{**mode, "matched": 1485, "early": 1}]) == "", "99 % suffice"
 
 
+@pytest.mark.variant
 def test_p4_needs_a_control_that_frees_the_same_processor_time(spark: SparkSession, tmp_path: Path) -> None:
     data = measured(spark, tmp_path / "run", per_block=100, fault=PAUSE)
     first, second = data["goals"]

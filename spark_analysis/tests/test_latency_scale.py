@@ -11,6 +11,7 @@ from spark_analysis.benchmarks import latency
 
 
 @pytest.mark.parametrize(("kept", "options"), [("records", []), ("counts", ["--counts"])])
+@pytest.mark.variant
 def test_the_table_has_time_cost_memory_and_the_ratio_that_was_put_in(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], kept: str, options: list[str]
 ) -> None:

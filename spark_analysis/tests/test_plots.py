@@ -36,6 +36,7 @@ def page(browser: Browser, report: Path) -> Browser:
     return browser
 
 
+@pytest.mark.variant
 def test_a_point_shows_its_values_when_the_mouse_is_over_it(page: Browser, document: dict[str, Any]) -> None:
     row = document["runs"][0]["outage"]["series"]["latency"][3]
     at = round((row["bucket"] + 0.5) * document["runs"][0]["outage"]["bucket_s"], 3)

@@ -55,6 +55,7 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return base / "out"
 
 
+@pytest.mark.variant
 def test_a_page_computed_again_without_spark_is_the_same_to_the_byte(made: Path, tmp_path: Path) -> None:
     done = without_spark("recompute", made, "--out", tmp_path / "again")
     assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'again/report.html'}\n"), done.stderr
