@@ -45,6 +45,7 @@ def test_an_image_is_made_once_for_each_build(engine: Any, home: Path) -> None:
     assert ran.decode().startswith("4.3.1"), ran
 
 
+@pytest.mark.variant
 def test_the_dockerfile_makes_an_equal_image(engine: Any) -> None:
     """On our own image here, since no registry can be requested."""
     kafka = find("rackspan")
@@ -112,6 +113,7 @@ def test_too_many_racks_are_refused() -> None:
         parse({"backend": "docker", "racks": {f"r{chr(97 + n)}": 1 for n in range(11)}})
 
 
+@pytest.mark.variant
 def test_a_rack_outage_on_containers(engine: Any, tmp_path: Path) -> None:
     """Runs a test of the outage plan, unchanged."""
     command = [sys.executable, "-m", "harness.ducktape_support.session", "--results", str(tmp_path / "results")]
