@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from spark_analysis.locations import Location, remove
 
-def write_aside(path: Path, text: str) -> None:
-    """Writes a file beside its place and renames it, so that a reader finds the old text or the new one."""
+
+def write_aside(path: Location, text: str) -> None:
+    """Writes a file beside its place and renames it, so that a reader finds the old text or the new one; an object of
+    an object store is replaced at once by itself.
+    """
+    if not isinstance(path, Path):
+        path.write_text(text)
+        return
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     aside.write_text(text, encoding="utf-8")
     aside.replace(path)
 
 
 @contextlib.contextmanager
-def folder_aside(path: Path) -> Iterator[Path]:
-    """A new folder beside a place, which takes the place at the end of the block; an older one there is removed."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    shutil.rmtree(aside, ignore_errors=True)
+def folder_aside(path: Location) -> Iterator[Location]:
+    """A new folder beside a place, which takes the place at the end of the block; an older one there is removed.
+
+    A remote folder is written in its place, as nothing can be renamed there: what must be complete has an index that is
+    written last.
+    """
+    aside = path.with_name(f".{path.name}.{os.getpid()}") if isinstance(path, Path) else path
+    remove(aside)
     aside.mkdir(parents=True)
     yield aside
-    shutil.rmtree(path, ignore_errors=True)
-    aside.replace(path)
+    if isinstance(path, Path) and isinstance(aside, Path):
+        remove(path)
+        aside.replace(path)

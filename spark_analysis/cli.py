@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from spark_analysis.errors import OK, AnalysisError
+from spark_analysis.locations import location
 from spark_analysis.progress import timed
 from spark_analysis.recompute import recompute
 from spark_analysis.report import gate_file, gates
@@ -18,18 +19,26 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m spark_analysis", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
     report = verbs.add_parser("report", help="write one page, report.json, tables and counts from run folders")
-    report.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="run folder")
-    report.add_argument("--out", required=True, type=Path, help="folder for report.html, report.json, tables, counts")
+    report.add_argument("runs", nargs="+", type=location, metavar="RUN", help="run folder, a path or a URL")
     report.add_argument(
-        "--cache", default=None, type=Path, help="folder that keeps what was computed for reuse; default: OUT/cache"
+        "--out", required=True, type=location, help="folder for report.html, report.json, tables, counts"
+    )
+    report.add_argument(
+        "--cache", default=None, type=location, help="folder that keeps what was computed for reuse; default: OUT/cache"
     )
     report.add_argument("--master", default=None, help="Spark master; default: the one of spark-submit, else local[*]")
     check = verbs.add_parser(
         "check",
         help="check the fate of every acknowledged record; exit code 1: anomalies, 3: something was not read",
     )
-    check.add_argument("runs", nargs="*", type=Path, metavar="RUN", help="run folder; default: one per line of stdin")
-    check.add_argument("--out", required=True, type=Path, help="folder for check.json and check.html")
+    check.add_argument(
+        "runs",
+        nargs="*",
+        type=location,
+        metavar="RUN",
+        help="run folder, or its URL; default: one per line of stdin",
+    )
+    check.add_argument("--out", required=True, type=location, help="folder for check.json and check.html")
     check.add_argument(
         "--min-racks", type=int, default=None, help="required racks; default: min.insync.racks of each topic"
     )
@@ -39,7 +48,7 @@ def main(argv: list[str] | None = None) -> int:
     lost_records = verbs.add_parser(
         "lost", help="compare acknowledged records with those that a cluster has now; exit code 1 if one is lost"
     )
-    lost_records.add_argument("run", type=Path, metavar="RUN", help="run folder")
+    lost_records.add_argument("run", type=location, metavar="RUN", help="run folder")
     lost_records.add_argument(
         "--bootstrap", required=True, metavar="HOST:PORT", help="address of the cluster that the run wrote to"
     )
@@ -47,15 +56,14 @@ def main(argv: list[str] | None = None) -> int:
         "--master", default=None, help="Spark master; default: the one of spark-submit, else local[*]"
     )
     again = verbs.add_parser("recompute", help="write the page of a report again, from the counts beside it alone")
-    again.add_argument("counts", type=Path, metavar="FOLDER", help="folder of the page, or the folder counts in it")
-    again.add_argument("--out", required=True, type=Path, help="folder for report.html, report.json, counts")
+    again.add_argument("counts", type=location, metavar="FOLDER", help="folder of the page, or the folder counts in it")
+    again.add_argument("--out", required=True, type=location, help="folder for report.html, report.json, counts")
     for verb in (report, again):
         verb.add_argument(
             "--gate", default=None, type=Path, metavar="FILE", help="YAML file of gates; exit code 1 if one is missed"
         )
-    options = parser.parse_args(argv)
     try:
-        return _run(options)
+        return _run(parser.parse_args(argv))
     except AnalysisError as e:
         print(e, file=sys.stderr)
         return e.code
@@ -68,7 +76,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.verb == "check":
         from spark_analysis.checker.cli import write_check
 
-        runs = options.runs or (Path(line.strip()) for line in sys.stdin if line.strip())
+        runs = options.runs or (location(line.strip()) for line in sys.stdin if line.strip())
         return write_check(runs, options.out, min_racks=options.min_racks, master=options.master)
     if options.verb == "lost":
         from spark_analysis.lost_records import lost

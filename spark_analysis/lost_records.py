@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -15,13 +14,14 @@ from pyspark.sql import functions as F
 from spark_analysis.errors import FAILED, OK
 from spark_analysis.input.ingest import Run, read_run
 from spark_analysis.input.kafka_source import read_topic
+from spark_analysis.locations import Location
 from spark_analysis.report.durability import durability
 from spark_analysis.session import session
 
 
-def lost(path: Path, bootstrap: str, master: str | None = None) -> int:
+def lost(path: Location, bootstrap: str, master: str | None = None) -> int:
     """Prints the durability of the run's acknowledged records as JSON; returns exit code 1 if one is lost."""
-    spark = session(master, sum(f.stat().st_size for f in path.glob("acks/*.parquet")))
+    spark = session(master, sum(f.stat().st_size for f in path.glob("acks/*.parquet")), places=[path])
     run = read_run(spark, path)
     topics = sorted(r["topic"] for r in run.acks.select("topic").distinct().collect())
     found, _ = durability(from_cluster(spark, run, topics, bootstrap), topics)

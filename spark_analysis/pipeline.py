@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -16,6 +14,7 @@ from spark_analysis.errors import FAILED, AnalysisError
 from spark_analysis.input import kept_counts
 from spark_analysis.input.cache import Cache, Entry
 from spark_analysis.input.folders import Folder, read_folders
+from spark_analysis.locations import Location, copy_file
 from spark_analysis.progress import timed
 from spark_analysis.report import document
 from spark_analysis.report.files import plain, write_page
@@ -35,29 +34,32 @@ class Done:
 class _Spark:
     """A session that starts when it is first used: its start takes longer than all else when nothing is new."""
 
-    def __init__(self, master: str | None, input_bytes: int, report: Callable[[str], None]) -> None:
-        self._requested, self._report_step = (master, input_bytes), report
+    def __init__(
+        self, master: str | None, input_bytes: int, places: Sequence[Location], report: Callable[[str], None]
+    ) -> None:
+        self._requested, self._places, self._report_step = (master, input_bytes), places, report
 
     @cached_property
     def session(self) -> SparkSession:
         self._report_step("starting Spark")
-        return session(*self._requested)
+        return session(*self._requested, places=self._places)
 
 
-def analyse(paths: Sequence[Path], cache: Cache, master: str | None, report: Callable[[str], None]) -> Done:
+def analyse(paths: Sequence[Location], cache: Cache, master: str | None, report: Callable[[str], None]) -> Done:
     """Reads, reuses or computes every folder; one that does not fit is named and skipped."""
     folders, skipped = read_folders(paths)
     for error in skipped:
         report(f"skipped: {error}")
     known = {folder.id: cache.find(folder) for folder in folders}
     fresh = [folder for folder in folders if known[folder.id] is None]
-    spark = _Spark(master, sum(folder.bytes for folder in fresh), report)
+    spark = _Spark(master, sum(folder.bytes for folder in fresh), [*paths, cache.root], report)
     entries, computed = [], []
     for folder in folders:
         entry = known[folder.id]
         if entry is None:
+            started = spark.session
             try:
-                entry = _compute(spark.session, folder, cache, report)
+                entry = _compute(started, folder, cache, report)
             except AnalysisError as e:
                 skipped.append(e)
                 report(f"skipped: {e}")
@@ -81,18 +83,20 @@ def _compute(spark: SparkSession, folder: Folder, cache: Cache, report: Callable
         spark.catalog.clearCache()
 
 
-def write_tables(entries: Sequence[Entry], out: Path) -> int:
+def write_tables(entries: Sequence[Entry], out: Location) -> int:
     """All tables in one folder each, a file a run; returns how many tables there are."""
     with folder_aside(out) as aside:
         for number, entry in enumerate(entries):
             for name, folder in entry.tables.items():
                 (aside / name).mkdir(exist_ok=True)
                 for file in folder.glob("*.parquet"):
-                    shutil.copyfile(file, aside / name / f"run-{number}-{file.name}")
+                    copy_file(file, aside / name / f"run-{number}-{file.name}")
     return len(list(out.iterdir()))
 
 
-def write_report(paths: list[Path], out: Path, master: str | None = None, cache: Path | None = None) -> Path:
+def write_report(
+    paths: Sequence[Location], out: Location, master: str | None = None, cache: Location | None = None
+) -> Location:
     """Writes the report of the runs into ``out`` and returns the page's path; a bad folder is named and skipped."""
     report = timed()
     done = analyse(paths, Cache(cache or out / "cache", report), master, report)

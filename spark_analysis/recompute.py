@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 from spark_analysis.input import kept_counts, programs
+from spark_analysis.locations import Location, remove
 from spark_analysis.report import document
 from spark_analysis.report.files import plain, write_page
 
 
-def recompute(folder: Path, out: Path, report: Callable[[str], None]) -> Path:
+def recompute(folder: Location, out: Location, report: Callable[[str], None]) -> Location:
     """Writes the page into ``out`` and returns its path. Raises AnalysisError for counts that cannot be read."""
     kept = kept_counts.read(folder)
     if kept.program["digest"] != programs.digest():
@@ -24,6 +23,6 @@ def recompute(folder: Path, out: Path, report: Callable[[str], None]) -> Path:
     made = plain(document.assembled(parts, kept.made))
     out.mkdir(parents=True, exist_ok=True)
     if (out / kept_counts.FOLDER).resolve() != kept.folder.resolve():
-        shutil.rmtree(out / "tables", ignore_errors=True)  # of another report
+        remove(out / "tables")  # of another report
     kept_counts.copy(kept, out / kept_counts.FOLDER)
     return write_page(made, out, report)

@@ -28,6 +28,11 @@ def complete_target(incomplete: str) -> list[str]:
     return [t for t in targets if t.startswith(incomplete)]
 
 
+def is_url(place: str) -> bool:
+    """True for the URL of a folder in an object store or another file system that the analysis reads."""
+    return "://" in place
+
+
 ONLY_CLUSTER = "the only cluster there is"
 
 ClusterOption = Annotated[

@@ -7,21 +7,22 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from harness.cli.options import ReportFolderOption
+from harness.cli.options import ReportFolderOption, is_url
 from harness.cli.output import ConsoleProgress, out
-from harness.cli.system_packages import JAVA, install
+from harness.cli.system_packages import BUILD, JAVA, install
 from harness.common.atomic_files import write_aside
 from harness.common.errors import Exit, RackspanError, usage_error
 from harness.common.paths import project_root
 from harness.common.progress import Progress
 from harness.common.subprocesses import Finished, run
+from harness.distribution.build import gradle
 
 PAGE, COUNTS = "report.html", "counts"
 _ERROR = re.compile(r"^(.*)\n  observed: (.*)\n  do: +(.*)$", re.MULTILINE)
@@ -44,9 +45,11 @@ def runs_folder() -> Path:
 
 def report(
     runs: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Argument(
-            metavar="FOLDER", help="Run folders.", show_default="the newest benchmark, all parts of its campaign"
+            metavar="FOLDER",
+            help="Run folders, or URLs of such (s3a://BUCKET/FOLDER).",
+            show_default="the newest benchmark, all parts of its campaign",
         ),
     ] = None,
     to: ReportFolderOption = None,
@@ -91,8 +94,9 @@ def report(
     if from_counts:
         made = recompute(from_counts, to or project_root() / "build" / "recomputed", progress, gate)
     else:
-        chosen = runs or newest(runs_folder())
+        chosen = runs or [str(run) for run in newest(runs_folder())]
         install([JAVA], progress)
+        prepare_object_store(chosen, progress)
         made = analyse(chosen, to or project_root() / "build" / "report", progress, gate)
     if into and frame:
         tables = made.page.with_name("report.md").read_text(encoding="utf-8")
@@ -102,6 +106,13 @@ def report(
         out.print(line, markup=False)
     if made.missed:
         raise made.missed
+
+
+def prepare_object_store(runs: Sequence[str], progress: Progress) -> None:
+    """Fetches the jars with which Spark reads an object store, if one of the folders is there."""
+    if any(map(is_url, runs)):
+        install([*BUILD], progress)
+        gradle(["objectStore"], "jars with which Spark reads object stores", progress)
 
 
 def frame_of(document: Path) -> tuple[str, str]:
@@ -176,7 +187,7 @@ def write(runs: list[Path], to: Path, progress: Progress) -> Path:
     return analyse(runs, to, progress).page
 
 
-def analyse(runs: list[Path], to: Path, progress: Progress, gate: Path | None = None) -> Analysis:
+def analyse(runs: Sequence[Path | str], to: Path, progress: Progress, gate: Path | None = None) -> Analysis:
     """Runs the analysis on run folders, with a file of gates or none. Raises RackspanError with what it reported."""
 
     def failure(done: Finished) -> RackspanError:

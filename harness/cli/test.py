@@ -98,6 +98,8 @@ def _prepare(stages: list[str], tests: list[Path], *, checks: bool, progress: Co
     build(progress)
     if clients:
         prepare(progress)
+    if "analysis" in stages:
+        gradle(["objectStore"], "jars with which Spark reads object stores", progress)
     if checks:
         archive_spark_classes(progress)
         gradle(["checkPatches"], "patches: strict apply, headers, no context, round trip", progress)

@@ -186,6 +186,10 @@ def _spark_connector(_: upstream.Upstream, __: argparse.Namespace) -> None:
     _lay_out("sparkkafka", paths.BUILD / "clients" / "spark-kafka")
 
 
+def _object_store(_: upstream.Upstream, __: argparse.Namespace) -> None:
+    _lay_out("objectstore", paths.BUILD / "object-store")
+
+
 def _lay_out(role: str, target: Path) -> None:
     new = target.with_name(f"{target.name}.new")
     shutil.rmtree(new, ignore_errors=True)
@@ -257,6 +261,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     command("old-client", _old_client, "lay out the jars of the previous Java client")
     command("spark-connector", _spark_connector, "lay out the jars of Spark's Kafka source and sink")
+    command("object-store", _object_store, "lay out the jars with which Spark reads object stores")
     args = parser.parse_args(argv)
     try:
         args.run(upstream.load(), args)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from spark_analysis.input import schemas
 from spark_analysis.input.folders import read_folder
+from spark_analysis.locations import remove
 from spark_analysis.report import markdown_table
 from spark_analysis.report.run_part import part_of
 from spark_analysis.session import session
@@ -167,7 +168,7 @@ def main(argv: list[str] | None = None) -> int:
             kept = "counts" if options.counts else "records"
             cost = (f"{took:.1f}", f"{took / records * 1e9:,.0f}", f"{peak_mb(pid):,.0f}")
             print(markdown_table.row((f"{records:,}", kept, *cost, found)), flush=True)
-            shutil.rmtree(folder.path)
+            remove(folder.path)
     finally:
         shutil.rmtree(base, ignore_errors=True)
     return 0

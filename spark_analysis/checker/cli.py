@@ -8,34 +8,36 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from spark_analysis.atomic_files import write_aside
 from spark_analysis.checker.check import ANOMALIES, UNKNOWN, CheckResult, check
 from spark_analysis.checker.history import read_history, require_replicas
 from spark_analysis.checker.page import page, text
 from spark_analysis.checker.runner import InProcess, OnSpark, Runner
+from spark_analysis.locations import Location
 from spark_analysis.session import SMALL_BYTES, session
 
 EXIT = {ANOMALIES: 1, UNKNOWN: 3, "ok": 0}
 
 
 @contextmanager
-def running(master: str | None, size: int) -> Iterator[Runner]:
+def running(master: str | None, size: int, place: Location) -> Iterator[Runner]:
     """The runner for that many bytes: this process where Spark would take longer to start, and no master
     is named.
     """
     if size < SMALL_BYTES and master is None and "SPARK_ENV_LOADED" not in os.environ:
         yield InProcess()
         return
-    on_spark = OnSpark(session(master, size))
+    on_spark = OnSpark(session(master, size, places=[place]))
     try:
         yield on_spark
     finally:
         on_spark.close()
 
 
-def write_check(paths: Iterable[Path], out: Path, *, min_racks: int | None = None, master: str | None = None) -> int:
+def write_check(
+    paths: Iterable[Location], out: Location, *, min_racks: int | None = None, master: str | None = None
+) -> int:
     """Checks runs one after another and rewrites check.json and check.html after each. Returns the exit code.
 
     Each verdict is printed as one line of JSON as soon as it is known, so that another program can follow; its text
@@ -47,7 +49,7 @@ def write_check(paths: Iterable[Path], out: Path, *, min_racks: int | None = Non
     for path in paths:
         history = read_history(path)
         require_replicas(history)
-        with running(master, history.bytes) as runner:
+        with running(master, history.bytes, path) as runner:
             verdict = check(history, runner, min_racks)
         verdicts.append(verdict)
         print(f"[{time.monotonic() - started:5.1f} s] {text(verdict)}", file=sys.stderr, flush=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
@@ -18,6 +18,7 @@ from spark_analysis.checker.scatter import Task, tasks
 from spark_analysis.checker.transactions import Reads
 from spark_analysis.errors import UNKNOWN, AnalysisError
 from spark_analysis.input.folders import check_table, parts, read_folder
+from spark_analysis.locations import Location, location, parquet
 
 LARGE = ("acks", "replicas", "polls")
 SMALL = ("partitions", "watermarks")
@@ -28,7 +29,7 @@ Row = dict[str, Any]
 class History:
     """One run. `read`: notes of the replicas that were read; `with_rows`: the logs that have any."""
 
-    path: Path
+    path: Location
     manifest: Row
     events: list[Row]
     files: dict[str, list[str]]
@@ -51,7 +52,7 @@ class History:
     @property
     def bytes(self) -> int:
         """Size of the large tables."""
-        return sum(Path(file).stat().st_size for name in LARGE for file in self.files[name])
+        return sum(location(file).stat().st_size for name in LARGE for file in self.files[name])
 
     @cached_property
     def tasks(self) -> list[Task]:
@@ -112,7 +113,7 @@ class History:
             for topic, read in ends
             if any(place[0] == topic and end > read.get(place[1], 0) for (place, _), end in self.ends.items())
         }
-        columns = [pq.read_table(file, columns=["topic"])["topic"] for file in parts(self.path, "reads")]
+        columns = [pq.read_table(**parquet(file), columns=["topic"])["topic"] for file in parts(self.path, "reads")]
         with_rows = {topic for column in columns for topic in column.unique().to_pylist()}
         return ({n["topic"] for n in notes} - other) & with_rows
 
@@ -123,7 +124,8 @@ class History:
         columns = ["seq", "partition", "offset"]
         for topic, producer in sorted(wanted):
             mine = (pc.field("topic") == topic) & (pc.field("producer") == producer)
-            read = pq.read_table([*parts(self.path, "reads")], columns=columns, filters=mine).sort_by("seq")
+            tables = [pq.read_table(**parquet(f), columns=columns, filters=mine) for f in parts(self.path, "reads")]
+            read = pa.concat_tables(tables).sort_by("seq")
             found[topic, producer] = {name: read[name].to_numpy().astype(np.int64) for name in columns}
         return found
 
@@ -195,14 +197,17 @@ def _some(stretches: dict[Place, tuple[Stretch, ...]]) -> dict[Place, tuple[Stre
     return {place: found for place, found in stretches.items() if found}
 
 
-def read_history(path: Path) -> History:
+def read_history(path: Location) -> History:
     """Reads one run folder. Raises AnalysisError that names the folder; a table that is missing or cut short has exit
     code 4.
     """
     folder = read_folder(path)
     for name in (*LARGE, *SMALL):
         check_table(path, name)
-    small = {name: [row for file in parts(path, name) for row in pq.read_table(file).to_pylist()] for name in SMALL}
+    small = {
+        name: [row for file in parts(path, name) for row in pq.read_table(**parquet(file)).to_pylist()]
+        for name in SMALL
+    }
     files = {name: [str(file.absolute()) for file in parts(path, name)] for name in LARGE}
     return History(path, folder.manifest, folder.events, files, **small, with_rows=_logs(files["replicas"]))
 
@@ -211,7 +216,7 @@ def _logs(files: list[str]) -> frozenset[tuple[Place, str]]:
     """The logs that have rows: by the footers where a row group is of one log, else from the rows."""
     found = set()
     for file in files:
-        opened = pq.ParquetFile(file)
+        opened = pq.ParquetFile(**parquet(file))
         names = ["topic", "partition", "node"]
         for number in range(opened.num_row_groups):
             group = opened.metadata.row_group(number)

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from spark_analysis.checker.history import History, Row
+from spark_analysis.locations import parquet
 
 
 def with_histories(history: History, found: list[Row]) -> list[Row]:
@@ -39,7 +40,7 @@ def _about(files: list[str], found: list[Row]) -> list[Row]:
     numbers = {"seq": list(chain(*records.values())), "offset": list(chain(*places.values()))}
     rows: list[Row] = []
     for file in files:
-        opened = pq.ParquetFile(file)
+        opened = pq.ParquetFile(**parquet(file))
         for number in range(opened.num_row_groups):
             if _may_have(opened.metadata.row_group(number), numbers):
                 rows += opened.read_row_group(number).filter(wanted).to_pylist()

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from spark_analysis.checker.columns import Array, Piece, among, piece
 from spark_analysis.checker.facts import REFUSED, Facts
 from spark_analysis.checker.totals import Totals, silences
+from spark_analysis.locations import parquet
 
 ROWS = 1 << 20  # of a table that are in memory at a time
 NAMES = {
@@ -55,7 +56,7 @@ Batch = tuple[dict[str, Array], dict[str, list[str]]]  # columns; what the codes
 def batches(task: Task) -> Iterator[Batch]:
     """The rows of a task, some at a time."""
     names, numbers = NAMES[task.table], _NUMBERS[task.table]
-    file = pq.ParquetFile(task.path, read_dictionary=list(names))
+    file = pq.ParquetFile(**parquet(task.path), read_dictionary=list(names))
     for batch in file.iter_batches(ROWS, row_groups=[task.row_group], columns=[*names, *numbers], use_threads=False):
         coded = {name: batch.column(name) for name in names}
         columns = {name: batch.column(name).to_numpy() for name in numbers}
@@ -175,4 +176,4 @@ def of_records(
 
 def tasks(table: str, paths: list[str]) -> list[Task]:
     """The row groups of these files."""
-    return [Task(table, path, n) for path in paths for n in range(pq.read_metadata(path).num_row_groups)]
+    return [Task(table, path, n) for path in paths for n in range(pq.ParquetFile(**parquet(path)).num_row_groups)]

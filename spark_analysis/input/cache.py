@@ -1,8 +1,8 @@
 """Derived tables of run folders, kept so that a new folder does not make the others be computed again.
 
 One entry a run: `part.json` (its part of the document), `counts/` (kept_counts.py), `tables/NAME/*.parquet`, and
-`entry.json`, which names the key and the digest of every file. An entry is made aside and renamed; a damaged one is
-made again.
+`entry.json`, which names the key and the digest of every file. An entry is made aside and renamed; a remote one is
+made in its place, `entry.json` as the last. A damaged one is made again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import fcntl
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,9 @@ from pyspark.sql import DataFrame
 from spark_analysis.input import programs, schemas
 from spark_analysis.input.folders import Folder
 from spark_analysis.input.kept_counts import FOLDER, Counts, folder_of, write_run
+from spark_analysis.locations import Location, below, files, remove, sha256
+
+_FILES = 8  # of a table at most: a task each, and few to open
 
 
 def code_version() -> str:
@@ -38,15 +40,15 @@ class Entry:
     """The results of one run folder: its part of the document, the folder of each table, and that of its counts."""
 
     part: dict[str, Any]
-    tables: dict[str, Path]
-    counts: Path
+    tables: dict[str, Location]
+    counts: Location
 
 
 class Cache:
     """Entries below one folder, one a run."""
 
-    def __init__(self, root: Path, report: Callable[[str], None], version: str | None = None) -> None:
-        self._root, self._report_step, self._version = root, report, version or code_version()
+    def __init__(self, root: Location, report: Callable[[str], None], version: str | None = None) -> None:
+        self.root, self._report_step, self._version = root, report, version or code_version()
 
     def key(self, folder: Folder) -> str:
         """A digest that is equal only for equal contents of the folder, derived by equal programs."""
@@ -61,7 +63,7 @@ class Cache:
             index = json.loads((where / "entry.json").read_text(encoding="utf-8"))
             if index["key"] != key:
                 return None
-            wrong = [name for name, digest in index["files"].items() if _digest(where / name) != digest]
+            wrong = [name for name, digest in index["files"].items() if sha256(where / name) != digest]
             if not wrong:
                 return _entry(where)
             observed = f"{wrong[0]} is not what was written"
@@ -75,26 +77,28 @@ class Cache:
     ) -> Entry:
         """Writes an entry, in the place of an older one of the same run."""
         where = self._place(folder)
-        aside = where.with_name(f".{where.name}.{os.getpid()}")
-        shutil.rmtree(aside, ignore_errors=True)
+        aside = where.with_name(f".{where.name}.{os.getpid()}") if isinstance(where, Path) else where
+        remove(aside)
         (aside / "tables").mkdir(parents=True)
         (aside / "part.json").write_text(json.dumps(part), encoding="utf-8")
         write_run(aside / FOLDER, counts)
         for name, frame in tables.items():
             _write(frame, aside / "tables" / name)
-        files = {str(f.relative_to(aside)): _digest(f) for f in _kept(aside)}
-        index = {"key": self.key(folder), "run": folder.id, "files": files}
+        digests = {below(f, aside): sha256(f) for f in _kept(aside)}
+        index = {"key": self.key(folder), "run": folder.id, "files": digests}
         (aside / "entry.json").write_text(json.dumps(index, indent=1), encoding="utf-8")
-        with _alone(self._root):
-            if where.exists():
-                old = where.with_name(f".{where.name}.{os.getpid()}.old")
-                where.replace(old)
-                shutil.rmtree(old)
-            aside.replace(where)
-            return _entry(where)
+        if isinstance(where, Path) and isinstance(aside, Path) and isinstance(self.root, Path):
+            with _alone(self.root):
+                if where.exists():
+                    old = where.with_name(f".{where.name}.{os.getpid()}.old")
+                    where.replace(old)
+                    remove(old)
+                aside.replace(where)
+                return _entry(where)
+        return _entry(where)
 
-    def _place(self, folder: Folder) -> Path:
-        return self._root / folder_of(folder.id)
+    def _place(self, folder: Folder) -> Location:
+        return self.root / folder_of(folder.id)
 
 
 @contextlib.contextmanager
@@ -108,23 +112,19 @@ def _alone(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _write(table: DataFrame | pa.Table, where: Path) -> None:
+def _write(table: DataFrame | pa.Table, where: Location) -> None:
     if isinstance(table, DataFrame):
-        table.coalesce(1).write.parquet(str(where))
+        table.coalesce(_FILES).write.parquet(str(where))
     else:
         where.mkdir()
-        pq.write_table(table, where / "part-0.parquet")
+        with (where / "part-0.parquet").open("wb") as file:
+            pq.write_table(table, file)
 
 
-def _kept(where: Path) -> list[Path]:
-    return [where / "part.json", *sorted((where / FOLDER).iterdir()), *sorted((where / "tables").glob("*/*.parquet"))]
+def _kept(where: Location) -> list[Location]:
+    return [where / "part.json", *files(where / FOLDER), *files(where / "tables", "*/*.parquet")]
 
 
-def _entry(where: Path) -> Entry:
+def _entry(where: Location) -> Entry:
     part = json.loads((where / "part.json").read_text(encoding="utf-8"))
-    return Entry(part, {folder.name: folder for folder in sorted((where / "tables").iterdir())}, where / FOLDER)
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as data:
-        return hashlib.file_digest(data, "sha256").hexdigest()
+    return Entry(part, {folder.name: folder for folder in files(where / "tables")}, where / FOLDER)

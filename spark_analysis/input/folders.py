@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +14,7 @@ import pyarrow.parquet as pq
 from spark_analysis.errors import ENVIRONMENT, AnalysisError
 from spark_analysis.input import schemas
 from spark_analysis.input.older_versions import upgraded
+from spark_analysis.locations import Location, below, files, in_object_store, parquet, sha256
 
 NEEDED = ("acks", "reads", "metrics", "fetches")
 # Older run folders lack these tables; one without them is complete.
@@ -27,7 +27,7 @@ CLOCK_TOLERANCE_NS = 1_000_000_000
 class Folder:
     """One checked run folder; ``rows`` has the number of rows of each table that the report reads."""
 
-    path: Path
+    path: Location
     manifest: dict[str, Any]
     events: list[dict[str, Any]]
     rows: dict[str, int]
@@ -45,15 +45,13 @@ class Folder:
     def digest(self) -> str:
         """A digest of everything in the folder that the report reads: equal only for equal contents."""
         layout, digest = schemas.contract()["layout"], hashlib.sha256()
-        files = [self.path / layout["manifest"], self.path / layout["events"]]
-        for file in [*files, *(file for name in self.rows for file in parts(self.path, name))]:
-            with file.open("rb") as data:
-                found = hashlib.file_digest(data, "sha256").hexdigest()
-            digest.update(f"{file.relative_to(self.path)} {found}\n".encode())
+        notes = [self.path / layout["manifest"], self.path / layout["events"]]
+        for file in [*notes, *(file for name in self.rows for file in parts(self.path, name))]:
+            digest.update(f"{below(file, self.path)} {sha256(file)}\n".encode())
         return digest.hexdigest()
 
 
-def read_folder(path: Path) -> Folder:
+def read_folder(path: Location) -> Folder:
     """Reads and checks one run folder; raises AnalysisError that names it."""
     layout = schemas.contract()["layout"]
     manifest = schemas.check_manifest(path, _json(path / layout["manifest"]))
@@ -64,7 +62,7 @@ def read_folder(path: Path) -> Folder:
     return Folder(path, manifest, events, {name: check_table(path, name) for name in tables})
 
 
-def read_folders(paths: Sequence[Path]) -> tuple[list[Folder], list[AnalysisError]]:
+def read_folders(paths: Sequence[Location]) -> tuple[list[Folder], list[AnalysisError]]:
     """All folders that can be read, and one error for each that cannot. A run given twice counts once."""
     found: dict[str, Folder] = {}
     errors = []
@@ -78,14 +76,17 @@ def read_folders(paths: Sequence[Path]) -> tuple[list[Folder], list[AnalysisErro
     return list(found.values()), errors
 
 
-def parts(path: Path, name: str) -> list[Path]:
+def parts(path: Location, name: str) -> list[Location]:
     """The Parquet files of one table."""
-    return sorted((path / name).glob("*.parquet"))
+    return files(path / name, "*.parquet")
 
 
-def check_table(path: Path, name: str) -> int:
-    """Number of rows of a table. Raises AnalysisError for a missing folder, a file cut short, or other columns."""
-    if not (path / name).is_dir():
+def check_table(path: Location, name: str) -> int:
+    """Number of rows of a table. Raises AnalysisError for a missing folder, a file cut short, or other columns.
+
+    An object store has no empty folders: there a table without rows is missing.
+    """
+    if not (in_object_store(path) or (path / name).is_dir()):
         raise AnalysisError(
             f"{path} is not a complete run folder",
             observed=f"no folder {name}",
@@ -95,7 +96,7 @@ def check_table(path: Path, name: str) -> int:
     rows = 0
     for file in parts(path, name):
         try:
-            footer = pq.ParquetFile(file)
+            footer = pq.ParquetFile(**parquet(file))
         except (OSError, pa.ArrowException) as e:
             raise AnalysisError(
                 f"{file} is not a complete Parquet file",
@@ -108,14 +109,14 @@ def check_table(path: Path, name: str) -> int:
     return rows
 
 
-def check_moved(path: Path, moved_ns: int, when: str) -> None:
+def check_moved(path: Location, moved_ns: int, when: str) -> None:
     """Raises AnalysisError if the wall clock was set: it moved so far against the monotonic clock."""
     if abs(moved_ns) > CLOCK_TOLERANCE_NS:
         moved = f"wall clock and monotonic clock moved by {abs(moved_ns) / 1e9:.3f} s against each other"
         raise clock_went_back(path, f"{moved} {when}")
 
 
-def _check_clock(path: Path, manifest: dict[str, Any], events: Sequence[dict[str, Any]]) -> None:
+def _check_clock(path: Location, manifest: dict[str, Any], events: Sequence[dict[str, Any]]) -> None:
     """Raises AnalysisError if the run ended before it began, the wall clock was set meanwhile, or an event is earlier
     than one written before it.
     """
@@ -140,7 +141,7 @@ def _steps(events: Sequence[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
             latest = max(latest, event[clock])
 
 
-def clock_went_back(path: Path, observed: str) -> AnalysisError:
+def clock_went_back(path: Location, observed: str) -> AnalysisError:
     """The error of a run whose clock went back or was set: none of its times can be trusted."""
     return AnalysisError(
         f"a clock of {path} went back or was set",
@@ -149,14 +150,14 @@ def clock_went_back(path: Path, observed: str) -> AnalysisError:
     )
 
 
-def _json(path: Path) -> Any:
+def _json(path: Location) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as e:
         raise _not_a_run(path, e) from e
 
 
-def _lines(path: Path) -> list[Any]:
+def _lines(path: Location) -> list[Any]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as e:
@@ -171,7 +172,7 @@ def _lines(path: Path) -> list[Any]:
     return rows
 
 
-def _not_a_run(file: Path, e: Exception) -> AnalysisError:
+def _not_a_run(file: Location, e: Exception) -> AnalysisError:
     return AnalysisError(
         f"{file.parent} is not a run folder", observed=f"{file.name}: {e}", do="give a folder made by a run"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -13,6 +12,7 @@ from pyspark.sql.types import ArrayType, DoubleType, IntegerType, LongType, Stri
 from spark_analysis.input import spark_schemas
 from spark_analysis.input.blocks import finished_blocks
 from spark_analysis.input.folders import NEEDED, Folder, check_table, parts, read_folder
+from spark_analysis.locations import Location
 
 BLOCKS = StructType(
     [
@@ -69,7 +69,7 @@ def open_run(spark: SparkSession, folder: Folder) -> Run:
     return Run(folder, *(_frame(spark, folder.path, name).select(run, "*") for name in NEEDED))
 
 
-def read_run(spark: SparkSession, path: Path) -> Run:
+def read_run(spark: SparkSession, path: Location) -> Run:
     """Reads and checks one run folder; raises AnalysisError that names the folder."""
     return open_run(spark, read_folder(path))
 
@@ -83,13 +83,13 @@ def blocks(spark: SparkSession, runs: list[Run]) -> DataFrame:
     return spark.createDataFrame([row for run in runs for row in finished_blocks(run.id, run.events)], BLOCKS)
 
 
-def read_table(spark: SparkSession, path: Path, name: str) -> DataFrame:
+def read_table(spark: SparkSession, path: Location, name: str) -> DataFrame:
     """One table of a run folder, empty if it has no files. Raises AnalysisError if it does not fit the contract."""
     check_table(path, name)
     return _frame(spark, path, name)
 
 
-def _frame(spark: SparkSession, path: Path, name: str) -> DataFrame:
+def _frame(spark: SparkSession, path: Location, name: str) -> DataFrame:
     """The table as Spark reads it. The schema is given, not inferred: the footers were checked before."""
     want = spark_schemas.table(name)
     files = [str(file) for file in parts(path, name)]

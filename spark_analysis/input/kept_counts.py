@@ -11,10 +11,8 @@ import gzip
 import hashlib
 import json
 import re
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -24,6 +22,7 @@ import pyarrow.parquet as pq
 from spark_analysis.atomic_files import folder_aside
 from spark_analysis.errors import ENVIRONMENT, FAILED, USAGE, AnalysisError
 from spark_analysis.input import programs
+from spark_analysis.locations import Location, copy_files, files, parquet
 
 FOLDER, INDEX = "counts", "counts.json"
 VERSION = 1
@@ -53,17 +52,17 @@ class RunCounts:
 class Kept:
     """The counts of a report, read and checked: ``made`` is what its page says of how it was made."""
 
-    folder: Path
+    folder: Location
     program: Mapping[str, str]
     made: Mapping[str, Any]
-    folders: Sequence[Path]
+    folders: Sequence[Location]
 
     def runs(self) -> Iterator[RunCounts]:
         """The counts of each run, in the order of the page."""
         return map(read_run, self.folders)
 
 
-def write_run(folder: Path, counts: Counts) -> None:
+def write_run(folder: Location, counts: Counts) -> None:
     """Writes the files of one run into a new folder."""
     folder.mkdir()
     text = json.dumps(counts.facts, default=str, separators=(",", ":"))
@@ -73,16 +72,17 @@ def write_run(folder: Path, counts: Counts) -> None:
         numbers = {f.name: "DELTA_BINARY_PACKED" for f in table.schema if pa.types.is_integer(f.type)}
         texts = [f.name for f in table.schema if pa.types.is_string(f.type)]
         options = {"compression": "zstd", "compression_level": 19, "write_statistics": False}
-        pq.write_table(table, folder / f"{name}.parquet", use_dictionary=texts, column_encoding=numbers, **options)
+        with (folder / f"{name}.parquet").open("wb") as file:
+            pq.write_table(table, file, use_dictionary=texts, column_encoding=numbers, **options)
 
 
-def read_run(folder: Path) -> RunCounts:
+def read_run(folder: Location) -> RunCounts:
     """The counts of one run."""
     facts = json.loads(gzip.decompress((folder / _FACTS).read_bytes()))
-    return RunCounts(facts, {file.stem: _floats(pq.read_table(file)) for file in sorted(folder.glob("*.parquet"))})
+    return RunCounts(facts, {file.stem: _floats(pq.read_table(**parquet(file))) for file in files(folder, "*.parquet")})
 
 
-def write(out: Path, runs: Mapping[str, Path], made: Mapping[str, Any]) -> None:
+def write(out: Location, runs: Mapping[str, Location], made: Mapping[str, Any]) -> None:
     """Writes the folder of a report in the place of an older one; ``runs`` has the files of each run."""
     index: dict[str, Any] = {
         "version": VERSION,
@@ -93,19 +93,19 @@ def write(out: Path, runs: Mapping[str, Path], made: Mapping[str, Any]) -> None:
     }
     with folder_aside(out) as aside:
         for run, folder in runs.items():
-            shutil.copytree(folder, aside / folder_of(run))
-            for file in sorted((aside / folder_of(run)).iterdir()):
+            copy_files(folder, aside / folder_of(run))
+            for file in files(aside / folder_of(run)):
                 index["files"][f"{folder_of(run)}/{file.name}"] = _digest(file.read_bytes())
         index["digest"] = _digest(_canonical(index))
         (aside / INDEX).write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
 
 
-def copy(kept: Kept, out: Path) -> None:
+def copy(kept: Kept, out: Location) -> None:
     """Copies the folder of a report into the place of another one; nothing is done where it is the same."""
     if out.resolve() == kept.folder.resolve():
         return
     with folder_aside(out) as aside:
-        shutil.copytree(kept.folder, aside, dirs_exist_ok=True)
+        copy_files(kept.folder, aside)
 
 
 def folder_of(run: str) -> str:
@@ -113,7 +113,7 @@ def folder_of(run: str) -> str:
     return re.sub(r"[^\w.-]", "_", run)
 
 
-def read(folder: Path) -> Kept:
+def read(folder: Location) -> Kept:
     """Reads and checks the counts of a report: the folder of its page, or the folder of counts in it. Raises
     AnalysisError for files that are missing, cut short, changed, or of a newer version.
     """
@@ -134,13 +134,13 @@ def read(folder: Path) -> Kept:
     return Kept(folder, index["program"], index["made"], [folder / name for name in index["runs"].values()])
 
 
-def _index(folder: Path) -> dict[str, Any]:
+def _index(folder: Location) -> dict[str, Any]:
     try:
         text = (folder / INDEX).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as e:
         raise AnalysisError(
             f"{folder} has no counts of a report",
-            observed=f"{INDEX}: {e.strerror if isinstance(e, OSError) else e}",
+            observed=f"{INDEX}: {_why(e)}",
             do=f"give the folder of a report.html that has a folder {FOLDER}, or that folder",
             code=USAGE,
         ) from e
@@ -153,17 +153,21 @@ def _index(folder: Path) -> dict[str, Any]:
     return index
 
 
-def _check(file: Path, digest: str) -> None:
+def _why(e: Exception) -> str:
+    return str((isinstance(e, OSError) and e.strerror) or e).splitlines()[0]
+
+
+def _check(file: Location, digest: str) -> None:
     try:
         data = file.read_bytes()
     except OSError as e:
-        raise _damaged(file, str(e.strerror)) from e
+        raise _damaged(file, _why(e)) from e
     if _digest(data) != digest:
         found = f"{len(data)} bytes with the digest {_digest(data)[:12]}, written with {digest[:12]}"
         raise _damaged(file, found)
 
 
-def _damaged(file: Path, observed: str) -> AnalysisError:
+def _damaged(file: Location, observed: str) -> AnalysisError:
     return AnalysisError(
         f"{file} is not what was written",
         observed=observed,

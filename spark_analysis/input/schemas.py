@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from spark_analysis.errors import AnalysisError
+from spark_analysis.locations import Location
 
 CONTRACT = Path(__file__).parents[2] / "harness" / "run_folder" / "schema.json"
 _JSON_TYPES: dict[str, type] = {"int": int, "string": str, "object": dict, "array": list}
@@ -32,7 +33,7 @@ def tables() -> list[str]:
     return list(contract()["tables"])
 
 
-def check_table(where: Path, name: str, observed: pa.Schema) -> None:
+def check_table(where: Location, name: str, observed: pa.Schema) -> None:
     """Raises AnalysisError when the columns or types differ from the contract."""
     want = {f["name"]: f["type"] for f in contract()["tables"][name]["fields"]}
     have = {f.name: str(f.type) for f in observed}
@@ -48,7 +49,7 @@ def check_table(where: Path, name: str, observed: pa.Schema) -> None:
     )
 
 
-def check_manifest(where: Path, manifest: Any) -> dict[str, Any]:
+def check_manifest(where: Location, manifest: Any) -> dict[str, Any]:
     """Returns the manifest, with what an older version lacks; raises AnalysisError on a version that is not known or a
     missing or odd value.
     """
@@ -76,7 +77,7 @@ def check_manifest(where: Path, manifest: Any) -> dict[str, Any]:
     return {**manifest}
 
 
-def check_events(where: Path, rows: list[Any]) -> list[dict[str, Any]]:
+def check_events(where: Location, rows: list[Any]) -> list[dict[str, Any]]:
     """Returns the events; raises AnalysisError naming the first one that is not as the contract says."""
     known = contract()["events"]
     names = {f["name"] for f in known["fields"]}

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from spark_analysis.atomic_files import write_aside
+from spark_analysis.locations import Location
 from spark_analysis.report.markdown import summary
 from spark_analysis.report.render import draw, files, page
 
 
-def write_page(document: dict[str, Any], out: Path, report: Callable[[str], None]) -> Path:
+def write_page(document: dict[str, Any], out: Location, report: Callable[[str], None]) -> Location:
     """Writes report.json, report.md, pictures and report.html into a folder; returns the last one's path."""
     out.mkdir(parents=True, exist_ok=True)
     write_aside(out / "report.json", json.dumps(finite(document), indent=1, allow_nan=False) + "\n")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any
 
 from spark_analysis.errors import AnalysisError
+from spark_analysis.locations import Location
 from spark_analysis.report.gate_file import Gate, Gates
 from spark_analysis.statistics.stats import MIN_PAIRS
 from spark_analysis.statistics.verdict_words import FLOOR_MET, GOAL_MET, NO_CONTROL, NOT_ENOUGH, NOT_HERE
@@ -35,7 +35,7 @@ def evaluate(gates: Gates, document: dict[str, Any]) -> list[GateResult]:
     return [outcome for gate in gates.gates for outcome in _evaluate(gate, document)]
 
 
-def missed(outcomes: list[GateResult], page: Path) -> AnalysisError | None:
+def missed(outcomes: list[GateResult], page: Location) -> AnalysisError | None:
     """The error (exit code 1) that names the gates that were missed; None if all were met."""
     names = [o.gate for o in outcomes if not o.met]
     if not names:

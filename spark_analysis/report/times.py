@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from spark_analysis.input.folders import check_moved, clock_went_back
+from spark_analysis.locations import Location
 from spark_analysis.report import words
 
 
-def evaluate(path: Path, observed: Iterable[Mapping[str, Any]], clock: Mapping[str, Any], own: Container[str]) -> None:
+def evaluate(
+    path: Location, observed: Iterable[Mapping[str, Any]], clock: Mapping[str, Any], own: Container[str]
+) -> None:
     """Raises AnalysisError if a clock went back or was set while the run continued. ``observed`` has the columns of
     transforms/clock.py for each producer; ``clock`` is the manifest's, read when the run began; ``own`` are the
     producers with the run's own monotonic clock.

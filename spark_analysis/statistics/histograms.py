@@ -5,22 +5,21 @@ A value is the middle of its bucket, which is at most a thousandth of it wide.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from spark_analysis.locations import Location, files, parquet
 from spark_analysis.statistics.counts import RECORDS, UNANSWERED, VALUE
 
 TABLE = "histograms"
 _PLACE = ["block", "part"]
 
 
-def of(path: Path) -> pa.Table | None:
+def of(path: Location) -> pa.Table | None:
     """The histograms of a run folder; None where it has none, and so keeps records."""
-    files = sorted((path / TABLE).glob("*.parquet"))
-    return pa.concat_tables([pq.read_table(file) for file in files]) if files else None
+    found = files(path / TABLE, "*.parquet")
+    return pa.concat_tables([pq.read_table(**parquet(file)) for file in found]) if found else None
 
 
 def latencies(table: pa.Table) -> pa.Table:

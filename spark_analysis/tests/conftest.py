@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from moto.server import ThreadedMotoServer
+from pyarrow import fs
 from pyspark.sql import SparkSession
 
 from spark_analysis import pipeline
@@ -39,7 +41,8 @@ def report(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     base = tmp_path_factory.mktemp("report")
     bad = base / "not-a-run"
     runs = [outage_run(base / "outage"), bench_run(base / "bench", rounds=2), bad]
-    return pipeline.write_report(runs, base / "out").parent
+    pipeline.write_report(runs, base / "out")
+    return base / "out"
 
 
 @pytest.fixture(scope="session")
@@ -55,3 +58,22 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     assert CHROMIUM is not None, "no chromium, and here this test may not be skipped: install the package chromium"
     with Browser(tmp_path_factory.mktemp("profile")) as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[str]:
+    """The URL of a bucket."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("AWS_")]:
+            patch.delenv(name)
+        patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+        patch.setenv("AWS_ACCESS_KEY_ID", "key")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+        patch.setenv("AWS_REGION", "us-east-1")
+        made = fs.S3FileSystem(allow_bucket_creation=True, endpoint_override=f"http://{host}:{port}")
+        made.create_dir("bucket")
+        yield "s3a://bucket"
+    server.stop()

@@ -9,7 +9,7 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from spark_analysis.locations import Location, copy_files, location
 from spark_analysis.session import SMALL
 from spark_analysis.tests.generated import outage_run
 
@@ -97,15 +98,45 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[Path]]]:
 def test_the_report_is_made_by_two_workers(cluster: tuple[str, list[Path]], tmp_path: Path) -> None:
     url, work = cluster
     run = outage_run(tmp_path / "outage")
-    submit = [str(BIN / "spark-submit"), "--master", url, "--executor-memory", "512m"]
-    few = [part for name, value in FEW.items() for part in ("--conf", f"{name}={value}")]
-    program = [str(ROOT / "spark_analysis" / "__main__.py"), "report", str(run), "--out", str(tmp_path / "out")]
-    done = subprocess.run(
-        [*submit, *few, *program], env=_ENV, cwd=tmp_path, capture_output=True, text=True, timeout=900, check=False
+    look_at(submitted(url, tmp_path, _ENV, "report", str(run), "--out", str(tmp_path / "out")), tmp_path / "out", work)
+
+
+@pytest.mark.timeout(1200)
+@pytest.mark.variant
+def test_two_workers_read_and_write_an_object_store(
+    store: str, cluster: tuple[str, list[Path]], tmp_path: Path
+) -> None:
+    url, work = cluster
+    copy_files(outage_run(tmp_path / "outage"), location(f"{store}/workers/outage"))
+    environment = _ENV | {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+    conf = {"spark.hadoop.fs.s3a.endpoint": os.environ["AWS_ENDPOINT_URL"]}
+    conf |= {"spark.hadoop.fs.s3a.path.style.access": "true", "spark.hadoop.fs.s3a.endpoint.region": "us-east-1"}
+    options = [part for name, value in conf.items() for part in ("--conf", f"{name}={value}")]
+    options += ["--jars", ",".join(map(str, sorted((ROOT / "build" / "object-store").glob("*.jar"))))]
+    out = location(f"{store}/workers/out")
+    done = submitted(
+        url, tmp_path, environment, "report", f"{store}/workers/outage", "--out", str(out), options=options
     )
+    look_at(done, out, work)
+
+
+def submitted(
+    master: str, folder: Path, environment: dict[str, str], *arguments: str, options: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
+    """The analysis, submitted to the cluster."""
+    submit = [str(BIN / "spark-submit"), "--master", master, "--executor-memory", "512m", *options]
+    few = [part for name, value in FEW.items() for part in ("--conf", f"{name}={value}")]
+    program = [str(ROOT / "spark_analysis" / "__main__.py"), *arguments]
+    return subprocess.run(
+        [*submit, *few, *program], env=environment, cwd=folder, capture_output=True, text=True, timeout=900, check=False
+    )
+
+
+def look_at(done: subprocess.CompletedProcess[str], out: Location, work: list[Path]) -> None:
+    """The report has what the run has, and both workers took part."""
     assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
-    assert done.stdout.strip().splitlines()[-1] == str(tmp_path / "out/report.html")
-    document = json.loads((tmp_path / "out/report.json").read_text())
+    assert done.stdout.strip().splitlines()[-1] == str(out / "report.html")
+    document = json.loads((out / "report.json").read_text())
     totals = document["runs"][0]["outage"]["durability"]["totals"]
     assert (totals["acknowledged"], totals["lost"], totals["duplicates"]) == (1100, 1, 1)
     assert document["work"]["computed"] == ["outage"]
