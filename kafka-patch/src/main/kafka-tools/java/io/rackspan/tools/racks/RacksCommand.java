@@ -199,15 +199,12 @@ public final class RacksCommand {
         String rack = options.getString("rack");
         if (brokers.isEmpty() == (rack == null))
             throw new UsageException("Name brokers, or a rack with --rack.");
-        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(options.getInt("wait"));
-        while (true) {
+        Stop stop = read(TimeUnit.SECONDS.toMillis(options.getInt("wait")), () -> {
             ClusterView view = read();
             Loss loss = rack == null ? loss(view, brokers) : LossOption.parse(view, "rack:" + rack, false);
-            List<Obstacle> obstacles = StopCheck.obstacles(view, loss);
-            if (obstacles.isEmpty() || !OkToStopVerb.mayWait(obstacles) || System.nanoTime() >= end)
-                return OkToStopVerb.print(loss, obstacles, output);
-            Thread.sleep(PAUSE_MS);
-        }
+            return new Stop(loss, StopCheck.obstacles(view, loss));
+        }, now -> now.obstacles.isEmpty() || !OkToStopVerb.mayWait(now.obstacles));
+        return OkToStopVerb.print(stop.loss, stop.obstacles, output);
     }
 
     private int audit() throws ExecutionException, InterruptedException, UsageException, IOException {
@@ -243,15 +240,11 @@ public final class RacksCommand {
         List<String> names = options.getList("topics");
         Collection<Topic> before = topics(read(), names, NAME_ANOTHER);
         Map<String, String> refusals = DegradeVerb.alter(admin, before, request);
-        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(APPLIED_MS);
-        while (true) {
+        Named named = read(APPLIED_MS, () -> {
             ClusterView view = read();
-            Collection<Topic> topics = topics(view, names, NAME_ANOTHER);
-            boolean applied = topics.stream().allMatch(topic -> refusals.containsKey(topic.name()) || DegradeVerb.isApplied(request, topic, before));
-            if (applied || System.nanoTime() >= end)
-                return DegradeVerb.print(options.getString("verb"), view, topics, refusals, output);
-            Thread.sleep(PAUSE_MS);
-        }
+            return new Named(view, topics(view, names, NAME_ANOTHER));
+        }, now -> now.topics.stream().allMatch(topic -> refusals.containsKey(topic.name()) || DegradeVerb.isApplied(request, topic, before)));
+        return DegradeVerb.print(options.getString("verb"), named.view, named.topics, refusals, output);
     }
 
     private int ledger() throws ExecutionException, InterruptedException, UsageException {
@@ -261,18 +254,32 @@ public final class RacksCommand {
     }
 
     private void remove() throws ExecutionException, InterruptedException, UsageException {
-        StockSettings.read(admin, read()).remove(admin);
-        stockSettings(EMPTIED_MS, now -> now.electable().isEmpty()).lower(admin);
-        if (!stockSettings(APPLIED_MS, StockSettings::isNothing).isNothing())
+        stockSettings().remove(admin);
+        read(EMPTIED_MS, this::stockSettings, now -> now.electable().isEmpty()).lower(admin);
+        if (!read(APPLIED_MS, this::stockSettings, StockSettings::isNothing).isNothing())
             System.err.println(NAME + ": still set: a stock controller does not know what it is to remove. " +
                 "Start the active controller from this distribution again, then run this.");
     }
 
-    /** The settings once they are as expected, or after that time. */
-    private StockSettings stockSettings(long waitMs, Predicate<StockSettings> expected) throws ExecutionException, InterruptedException, UsageException {
+    private StockSettings stockSettings() throws ExecutionException, InterruptedException, UsageException {
+        return StockSettings.read(admin, read());
+    }
+
+    /** Brokers that would stop, and what is against it. */
+    private record Stop(Loss loss, List<Obstacle> obstacles) { }
+
+    /** A state of the cluster, and the topics that are named. */
+    private record Named(ClusterView view, Collection<Topic> topics) { }
+
+    private interface Reading<T> {
+        T read() throws ExecutionException, InterruptedException, UsageException;
+    }
+
+    /** What is read once it is as expected, or after that time. */
+    private static <T> T read(long waitMs, Reading<T> reading, Predicate<T> expected) throws ExecutionException, InterruptedException, UsageException {
         long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(waitMs);
         while (true) {
-            StockSettings now = StockSettings.read(admin, read());
+            T now = reading.read();
             if (expected.test(now) || System.nanoTime() >= end)
                 return now;
             Thread.sleep(PAUSE_MS);
