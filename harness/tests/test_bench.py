@@ -52,6 +52,7 @@ COUNTED = {
 
 
 @pytest.mark.cluster
+@pytest.mark.variant
 def test_a_small_run_ends_in_a_report_without_verdicts(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,8 +81,14 @@ HEAVY = (
 
 SLOW = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
-# Documents of two minutes or more, with clusters of their own: only `rackspan test --full` runs them.
-LONG = ("docs/quickstart.md", "harness/README.md", "system_tests/README.md")
+# Documents of a minute or more, with clusters of their own: only `rackspan test --full` runs them.
+LONG = (
+    "docs/operations/README.md",
+    "docs/operations/rolling-restart.md",
+    "docs/quickstart.md",
+    "harness/README.md",
+    "system_tests/README.md",
+)
 
 # Topics that documents name, and the settings that they may change: a page on upgrades shows that none is left.
 TOPICS = ("my-topic", "__consumer_offsets")
