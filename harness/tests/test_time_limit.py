@@ -35,7 +35,7 @@ def test_that_comes_next():
 
 def test_every_test_has_a_limit() -> None:
     options = tomllib.loads((project_root() / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
-    assert options["timeout"] == 600 and options["timeout_method"] == "signal"
+    assert options["timeout"] == 300 and options["timeout_method"] == "signal"
 
 
 def test_a_test_that_waits_for_ever_fails_and_is_torn_down(tmp_path: Path) -> None:
