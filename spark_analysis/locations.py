@@ -70,7 +70,7 @@ class RemotePath:
     @property
     def system(self) -> fs.FileSystem:
         """The file system of PyArrow."""
-        return _file_system(self.root)
+        return _file_system(self.root, endpoint())
 
     def with_name(self, name: str) -> RemotePath:
         """What has that name in the same folder."""
@@ -222,12 +222,12 @@ def copy_files(folder: Location, to: Location) -> None:
 
 
 @cache
-def _file_system(root: str) -> fs.FileSystem:
+def _file_system(root: str, store: str) -> fs.FileSystem:
     url = urlsplit(root)
     try:
         if url.scheme in S3:
             few = fs.AwsStandardS3RetryStrategy(max_attempts=3)
-            return fs.S3FileSystem(endpoint_override=endpoint() or None, connect_timeout=10, retry_strategy=few)
+            return fs.S3FileSystem(endpoint_override=store or None, connect_timeout=10, retry_strategy=few)
         return fs.FileSystem.from_uri(f"{root}/")[0]
     except (OSError, pa.ArrowException) as e:
         raise AnalysisError(
