@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from spark_analysis.errors import OK, AnalysisError
+from spark_analysis.errors import ENVIRONMENT, OK, AnalysisError
 from spark_analysis.locations import location
 from spark_analysis.progress import timed
 from spark_analysis.recompute import recompute
@@ -67,6 +67,11 @@ def main(argv: list[str] | None = None) -> int:
     except AnalysisError as e:
         print(e, file=sys.stderr)
         return e.code
+    except OSError as e:
+        do = "make sure that the folder is there and may be written, and try again"
+        error = AnalysisError("a file could not be read or written", observed=str(e), do=do, code=ENVIRONMENT)
+        print(error, file=sys.stderr)
+        return error.code
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -88,6 +88,14 @@ def test_what_is_not_there_is_named(store: str, capsys: pytest.CaptureFixture[st
     assert "s3a://no-such-bucket/page has no counts of a report" in capsys.readouterr().err
 
 
+def test_what_cannot_be_written_is_named(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    for out, name in (("s3a://no-such-bucket/page", "no-such-bucket"), (str(tmp_path / "file" / "page"), "file/page")):
+        assert main(["recompute", str(COUNTS), "--out", out]) == ENVIRONMENT
+        said = capsys.readouterr().err
+        assert "a file could not be read or written" in said and name in said and "may be written" in said
+
+
 def test_a_url_of_another_kind_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     for url in ("ftp://host/run", "s3a:///run"):
         assert main(["check", url, "--out", "out"]) == USAGE
