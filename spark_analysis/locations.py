@@ -2,7 +2,7 @@
 
 A URL is a RemotePath, which has the part of pathlib's interface that the analysis uses; its file system is PyArrow's.
 The environment variables of AWS hold for object stores: keys, AWS_REGION, and AWS_ENDPOINT_URL for one that is not of
-AWS. Source: issue of the analysis on Spark's own file systems (`s3a://` and HDFS for folders, cache and output).
+AWS. Spark reads and writes the same by Hadoop's connector.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class RemotePath:
         return _file_system(self.root, endpoint())
 
     def with_name(self, name: str) -> RemotePath:
-        """What has that name in the same folder."""
+        """Returns the path of that name in the same folder."""
         return self.parent / name
 
     def absolute(self) -> RemotePath:
@@ -85,11 +85,11 @@ class RemotePath:
         return self
 
     def exists(self) -> bool:
-        """Whether there is such a file or folder."""
+        """Checks whether there is such a file or folder."""
         return bool(self._info().type != fs.FileType.NotFound)
 
     def is_dir(self) -> bool:
-        """Whether there is such a folder; an object store has one where an object is below it."""
+        """Checks whether there is such a folder; an object store has one where an object is below it."""
         return bool(self._info().type == fs.FileType.Directory)
 
     def stat(self) -> Size:
@@ -100,12 +100,12 @@ class RemotePath:
         return Size(info.size or 0)
 
     def iterdir(self) -> Iterator[RemotePath]:
-        """What is in this folder."""
+        """Files and folders in this folder."""
         for info in self.system.get_file_info(fs.FileSelector(self.inside, allow_not_found=True)):
             yield self / info.base_name
 
     def glob(self, pattern: str) -> Iterator[RemotePath]:
-        """What is below this folder, by a pattern with as many parts as levels."""
+        """Files and folders below this one, by a pattern with as many parts as levels."""
         first, _, rest = pattern.partition("/")
         for found in self.iterdir():
             if fnmatch(found.name, first):
@@ -172,7 +172,7 @@ def parquet(file: Location | str) -> dict[str, Any]:
 
 
 def files(folder: Location, pattern: str = "*") -> list[Location]:
-    """What is below a folder by a pattern, in order."""
+    """Files and folders below a folder by a pattern, in order."""
     return sorted(folder.glob(pattern), key=str)
 
 
@@ -188,7 +188,7 @@ def sha256(file: Location) -> str:
 
 
 def in_object_store(place: Location) -> bool:
-    """Whether this is in an object store."""
+    """Checks whether this is in an object store."""
     return isinstance(place, RemotePath) and urlsplit(place.root).scheme in S3
 
 
