@@ -17,7 +17,7 @@ def write_aside(path: Location, text: str) -> None:
     if not isinstance(path, Path):
         path.write_text(text)
         return
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside = _beside(path)
     aside.write_text(text, encoding="utf-8")
     aside.replace(path)
 
@@ -29,10 +29,29 @@ def folder_aside(path: Location) -> Iterator[Location]:
     A remote folder is written in its place, as nothing can be renamed there: what must be complete has an index that is
     written last.
     """
-    aside = path.with_name(f".{path.name}.{os.getpid()}") if isinstance(path, Path) else path
+    aside = new_aside(path)
+    yield aside
+    take_place(path)
+
+
+def new_aside(path: Location) -> Location:
+    """An empty folder beside a place, for `take_place`; the place itself where it is remote."""
+    aside = _beside(path) if isinstance(path, Path) else path
     remove(aside)
     aside.mkdir(parents=True)
-    yield aside
-    if isinstance(path, Path) and isinstance(aside, Path):
-        remove(path)
-        aside.replace(path)
+    return aside
+
+
+def take_place(path: Location) -> None:
+    """Puts the folder that `new_aside` made into its place. An older one there is renamed before it is removed."""
+    if not isinstance(path, Path):
+        return
+    if path.exists():
+        old = path.with_name(f".{path.name}.{os.getpid()}.old")
+        path.replace(old)
+        remove(old)
+    _beside(path).replace(path)
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}")

@@ -33,7 +33,7 @@ class Size(NamedTuple):
     st_size: int
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class RemotePath:
     """A file or folder of a remote file system: `root` is its URL up to the path, `key` the path below."""
 

@@ -50,7 +50,7 @@ def session(
         master = master or "local[*]"
         builder = builder.master(master)
         if any(map(in_object_store, places)):
-            for name, value in _object_store().items():
+            for name, value in object_store_settings().items():
                 builder = builder.config(name, value)
         if master.startswith("local"):
             for name in _ADDRESSES:
@@ -81,7 +81,7 @@ def _tasks(input_bytes: int) -> dict[str, str]:
     }
 
 
-def _object_store() -> dict[str, str]:
+def object_store_settings() -> dict[str, str]:
     """The jars, and the store that the environment names. Spark reads the keys from there by itself."""
     jars = sorted(_OBJECT_STORE.glob("*.jar"))
     if not jars:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from harness.cli.options import ReportFolderOption, is_url
+from harness.cli.options import ReportFolderOption
 from harness.cli.output import ConsoleProgress, out
 from harness.cli.system_packages import BUILD, JAVA, install
 from harness.common.atomic_files import write_aside
@@ -22,8 +22,9 @@ from harness.common.errors import Exit, RackspanError, usage_error
 from harness.common.paths import project_root
 from harness.common.progress import Progress
 from harness.common.subprocesses import Finished, run
-from harness.distribution.build import gradle
+from harness.distribution.build import fetch_object_store
 
+OBJECT_STORES = ("s3a://", "s3://")
 PAGE, COUNTS = "report.html", "counts"
 _ERROR = re.compile(r"^(.*)\n  observed: (.*)\n  do: +(.*)$", re.MULTILINE)
 BEGIN, END = "<!-- report -->", "<!-- end -->"
@@ -110,9 +111,9 @@ def report(
 
 def prepare_object_store(runs: Sequence[str], progress: Progress) -> None:
     """Fetches the jars with which Spark reads an object store, if one of the folders is there."""
-    if any(map(is_url, runs)):
+    if any(run.startswith(OBJECT_STORES) for run in runs):
         install([*BUILD], progress)
-        gradle(["objectStore"], "jars with which Spark reads object stores", progress)
+        fetch_object_store(progress)
 
 
 def frame_of(document: Path) -> tuple[str, str]:

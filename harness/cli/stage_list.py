@@ -193,9 +193,8 @@ def _with_variants(
     name: str, covers: tuple[str, ...], reports: Path, full: bool, expression: str, *arguments: str
 ) -> ListedStage:
     """Tests whose marks fulfil an expression; those with the mark `variant` with --full only."""
-    parts = [*([expression] if expression else []), *([] if full else ["not variant"])]
-    marks = ("-m", " and ".join(parts)) if parts else ()
-    return replace(_pytest(name, covers, reports, *arguments, *marks), only_full="variants")
+    marks = " and ".join(filter(None, (expression, "" if full else "not variant")))
+    return replace(_pytest(name, covers, reports, *arguments, "-m", marks), only_full="variants")
 
 
 def _rackspan(name: str, covers: tuple[str, ...], results: Path, *arguments: str) -> ListedStage:

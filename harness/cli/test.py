@@ -26,7 +26,7 @@ from harness.cli.system_packages import (
 )
 from harness.common.errors import Exit, usage_error
 from harness.common.paths import project_root
-from harness.distribution.build import archive_spark_classes, build, gradle
+from harness.distribution.build import archive_spark_classes, build, fetch_object_store, gradle
 from harness.ducktape_support.session import failures, read_report
 from harness.ducktape_support.suites import CLIENT_TESTS, chosen_tests, include
 from harness.third_party_clients.prepare import prepare
@@ -72,7 +72,7 @@ def test(
     chosen = [] if suites else stage_list.select(listed, stage or [], full)
     progress = ConsoleProgress()
     begin = time.monotonic()
-    _prepare([item.name for item in chosen], named, checks=not suites and not stage, progress=progress)
+    _prepare([item.name for item in chosen], named, full=full, checks=not suites and not stage, progress=progress)
     wanted = [system_tests(SYSTEM_TESTS, suites, folder)] if suites else [item.stage() for item in chosen]
     results = test_stages.run(wanted, folder / "logs", progress, jobs, extra)
     times = test_times.write(folder, results, time.monotonic() - begin)
@@ -86,7 +86,7 @@ def test(
         raise typer.Exit(Exit.FAILED)
 
 
-def _prepare(stages: list[str], tests: list[Path], *, checks: bool, progress: ConsoleProgress) -> None:
+def _prepare(stages: list[str], tests: list[Path], *, full: bool, checks: bool, progress: ConsoleProgress) -> None:
     """Installs and brings up to date what the tests run on; with `checks` also looks at patches and jars."""
     clients = ACKS_TESTS in stages or include(tests, *CLIENT_TESTS)
     needs = [*BUILD, NETWORKS, *(CLIENTS if clients else ())]
@@ -98,8 +98,8 @@ def _prepare(stages: list[str], tests: list[Path], *, checks: bool, progress: Co
     build(progress)
     if clients:
         prepare(progress)
-    if "analysis" in stages:
-        gradle(["objectStore"], "jars with which Spark reads object stores", progress)
+    if full and "analysis" in stages:
+        fetch_object_store(progress)
     if checks:
         archive_spark_classes(progress)
         gradle(["checkPatches"], "patches: strict apply, headers, no context, round trip", progress)

@@ -69,6 +69,11 @@ def package(progress: Progress) -> list[Path]:
     return [Path(line) for line in printed.splitlines()]
 
 
+def fetch_object_store(progress: Progress) -> None:
+    """Lays out the jars with which Spark reads object stores."""
+    gradle(["objectStore"], "jars with which Spark reads object stores", progress)
+
+
 def archive_spark_classes(progress: Progress) -> None:
     """Makes the archive with which a small Spark session starts in half the time, if there is none.
 

@@ -121,10 +121,10 @@ class History:
         """Records of each producer of transactions that were read, of topics that were read with read_committed."""
         wanted = {(one["topic"], one["producer"]) for one in self.transactions if one["topic"] in self._read_committed}
         found: dict[tuple[str, str], dict[str, Any]] = {}
-        columns = ["seq", "partition", "offset"]
+        columns, files = ["seq", "partition", "offset"], parts(self.path, "reads")
         for topic, producer in sorted(wanted):
             mine = (pc.field("topic") == topic) & (pc.field("producer") == producer)
-            tables = [pq.read_table(**parquet(f), columns=columns, filters=mine) for f in parts(self.path, "reads")]
+            tables = [pq.read_table(**parquet(f), columns=columns, filters=mine) for f in files]
             read = pa.concat_tables(tables).sort_by("seq")
             found[topic, producer] = {name: read[name].to_numpy().astype(np.int64) for name in columns}
         return found

@@ -22,10 +22,11 @@ import pyarrow.parquet as pq
 import pyspark
 from pyspark.sql import DataFrame
 
+from spark_analysis.atomic_files import new_aside, take_place
 from spark_analysis.input import programs, schemas
 from spark_analysis.input.folders import Folder
 from spark_analysis.input.kept_counts import FOLDER, Counts, folder_of, write_run
-from spark_analysis.locations import Location, below, files, remove, sha256
+from spark_analysis.locations import Location, below, files, sha256
 
 _FILES = 8  # of a table at most: a task each, and few to open
 
@@ -77,9 +78,8 @@ class Cache:
     ) -> Entry:
         """Writes an entry, in the place of an older one of the same run."""
         where = self._place(folder)
-        aside = where.with_name(f".{where.name}.{os.getpid()}") if isinstance(where, Path) else where
-        remove(aside)
-        (aside / "tables").mkdir(parents=True)
+        aside = new_aside(where)
+        (aside / "tables").mkdir()
         (aside / "part.json").write_text(json.dumps(part), encoding="utf-8")
         write_run(aside / FOLDER, counts)
         for name, frame in tables.items():
@@ -87,23 +87,20 @@ class Cache:
         digests = {below(f, aside): sha256(f) for f in _kept(aside)}
         index = {"key": self.key(folder), "run": folder.id, "files": digests}
         (aside / "entry.json").write_text(json.dumps(index, indent=1), encoding="utf-8")
-        if isinstance(where, Path) and isinstance(aside, Path) and isinstance(self.root, Path):
-            with _alone(self.root):
-                if where.exists():
-                    old = where.with_name(f".{where.name}.{os.getpid()}.old")
-                    where.replace(old)
-                    remove(old)
-                aside.replace(where)
-                return _entry(where)
-        return _entry(where)
+        with _alone(self.root):
+            take_place(where)
+            return _entry(where)
 
     def _place(self, folder: Folder) -> Location:
         return self.root / folder_of(folder.id)
 
 
 @contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """One report at a time: another one may be about to put the same entry in place."""
+def _alone(folder: Location) -> Iterator[None]:
+    """One report at a time: another one may be about to put the same entry in place. A remote folder has no lock."""
+    if not isinstance(folder, Path):
+        yield
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

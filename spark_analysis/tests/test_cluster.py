@@ -9,7 +9,7 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ import pyspark
 import pytest
 
 from spark_analysis.locations import Location, copy_files, location
-from spark_analysis.session import SMALL
+from spark_analysis.session import SMALL, object_store_settings
 from spark_analysis.tests.generated import outage_run
 
 BIN = Path(pyspark.__file__).parent / "bin"
@@ -97,38 +97,33 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[Path]]]:
 @pytest.mark.variant
 def test_the_report_is_made_by_two_workers(cluster: tuple[str, list[Path]], tmp_path: Path) -> None:
     url, work = cluster
-    run = outage_run(tmp_path / "outage")
-    look_at(submitted(url, tmp_path, _ENV, "report", str(run), "--out", str(tmp_path / "out")), tmp_path / "out", work)
+    run, out = outage_run(tmp_path / "outage"), tmp_path / "out"
+    look_at(submitted(url, tmp_path, {}, "report", str(run), "--out", str(out)), out, work)
 
 
 @pytest.mark.timeout(1200)
 @pytest.mark.variant
 def test_two_workers_read_and_write_an_object_store(
-    store: str, cluster: tuple[str, list[Path]], tmp_path: Path
+    store: str, cluster: tuple[str, list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url, work = cluster
     copy_files(outage_run(tmp_path / "outage"), location(f"{store}/workers/outage"))
-    environment = _ENV | {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
-    conf = {"spark.hadoop.fs.s3a.endpoint": os.environ["AWS_ENDPOINT_URL"]}
-    conf |= {"spark.hadoop.fs.s3a.path.style.access": "true", "spark.hadoop.fs.s3a.endpoint.region": "us-east-1"}
-    options = [part for name, value in conf.items() for part in ("--conf", f"{name}={value}")]
-    options += ["--jars", ",".join(map(str, sorted((ROOT / "build" / "object-store").glob("*.jar"))))]
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.setitem(_ENV, name, os.environ[name])
     out = location(f"{store}/workers/out")
-    done = submitted(
-        url, tmp_path, environment, "report", f"{store}/workers/outage", "--out", str(out), options=options
-    )
-    look_at(done, out, work)
+    arguments = ("report", f"{store}/workers/outage", "--out", str(out))
+    look_at(submitted(url, tmp_path, object_store_settings(), *arguments), out, work)
 
 
 def submitted(
-    master: str, folder: Path, environment: dict[str, str], *arguments: str, options: Sequence[str] = ()
+    master: str, folder: Path, settings: Mapping[str, str], *arguments: str
 ) -> subprocess.CompletedProcess[str]:
-    """The analysis, submitted to the cluster."""
-    submit = [str(BIN / "spark-submit"), "--master", master, "--executor-memory", "512m", *options]
-    few = [part for name, value in FEW.items() for part in ("--conf", f"{name}={value}")]
+    """The analysis, submitted to the cluster with more settings."""
+    submit = [str(BIN / "spark-submit"), "--master", master, "--executor-memory", "512m"]
+    conf = [part for name, value in {**FEW, **settings}.items() for part in ("--conf", f"{name}={value}")]
     program = [str(ROOT / "spark_analysis" / "__main__.py"), *arguments]
     return subprocess.run(
-        [*submit, *few, *program], env=environment, cwd=folder, capture_output=True, text=True, timeout=900, check=False
+        [*submit, *conf, *program], env=_ENV, cwd=folder, capture_output=True, text=True, timeout=900, check=False
     )
 
 
