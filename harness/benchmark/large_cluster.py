@@ -18,9 +18,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import psutil
-
 from harness.admin.topics import Topics
+from harness.benchmark.calm import wait_until_calm
 from harness.benchmark.printed_table import print_table
 from harness.benchmark.script_output import SECONDS, script_output
 from harness.cluster.kafka_cluster import KafkaCluster
@@ -31,8 +30,7 @@ from harness.spec.cluster_spec import ClusterSpec
 GOAL = 5.0  # seconds, for each verb
 ENOUGH = 5  # rounds; in fewer the goal is neither met nor missed
 PER_TOPIC = 100
-_REST_S, _RESTS = 5.0, 24
-_RESTING = 15.0  # percent of all processors
+_RESTING, _RESTS = 0.15, 24
 DESCRIBE = "kafka-topics.sh --describe"
 QUESTIONS: dict[str, tuple[str, ...]] = {
     DESCRIBE: ("kafka-topics.sh", "--describe"),
@@ -107,13 +105,9 @@ def fill(cluster: KafkaCluster, partitions: int) -> None:
 
 
 def _settle() -> None:
-    """Waits until this machine does little, as brokers are busy with new partitions for a while; not for ever."""
-    busy = 100.0
-    for _ in range(_RESTS):
-        busy = psutil.cpu_percent(interval=_REST_S)
-        if busy < _RESTING:
-            return
-    print(f"measured beside other work: {busy} % of the processors are in use", file=sys.stderr)
+    busy = wait_until_calm(_RESTING, _RESTS)
+    if busy >= _RESTING:
+        print(f"measured beside other work: {busy:.0%} of the processors are in use", file=sys.stderr)
 
 
 def summary(answers: Sequence[Answer]) -> str:

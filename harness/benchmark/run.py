@@ -11,6 +11,7 @@ from typing import Any
 
 from harness.admin.reassignment import lead
 from harness.admin.topics import Topics
+from harness.benchmark.calm import wait_until_calm
 from harness.benchmark.cpu_usage import CpuTicks
 from harness.benchmark.earlier_runs import earlier_runs
 from harness.benchmark.load_clients import LoadClients, load_clients, priority
@@ -32,6 +33,7 @@ from harness.spec.rackspan_level import at_level
 _RTT_SAMPLES, _RTT_ROUNDS = 15, 4
 _JVM = ("-XX:+UseSerialGC",)
 _HEAP, _RAMP_HEAP = "-Xmx256m", "-Xmx640m"  # beyond what a mode can do, producers' buffers are full
+_CALM, _CALM_SAMPLES = 0.5, 12  # share of the processors; at most a minute
 _HERE = ("local", "netns")  # backends whose processes are those of this machine
 _LONG_S = 1e7  # a client that counts needs no room for its records
 
@@ -252,6 +254,8 @@ def _broken(
 def _healed(workload: Workload, mode_run: ModeRun) -> None:
     """All is as it was before the fault: replicas in sync, and led from where they shall be."""
     mode_run.cluster.wait_in_sync()
+    if workload.fault is not None and workload.fault.how == "kill" and mode_run.cluster.backend.name in _HERE:
+        wait_until_calm(_CALM, _CALM_SAMPLES)  # a broker that starts takes the processors of the next block
     if workload.leaders_fail:
         for mode in [m for m in workload.modes if m.cluster == mode_run.mode.cluster]:
             lead(mode_run.cluster, mode.name, range(workload.topic.partitions))
