@@ -29,7 +29,7 @@ import java.util.stream.IntStream;
 
 /**
  * The leader of a partition whose replicas are in three racks: an append with acks=all, and a follower's report of its log end.
- * `off`: as on stock. `on`: two racks are required. `waiting`: in addition, a request with acks=min.insync.replicas waits.
+ * `off`: as on stock. `on`: two racks are required. `waiting`: in addition, a request with acks=min.insync.replicas waits for three replicas.
  * `level2`: `off` at level 2 of rackspan.version. `set`: `waiting` at level 2, with an electable set.
  */
 @State(Scope.Benchmark)
@@ -55,7 +55,8 @@ public class LeaderBenchmark {
     public void start() throws Exception {
         broker = new LeaderFixture(Map.of());
         broker.brokers(IntStream.range(0, replicas).mapToObj(i -> "rack" + i % 3).toArray(String[]::new));
-        Map<String, String> settings = new HashMap<>(Map.of("min.insync.replicas", "2"));
+        boolean isQuorum = feature.equals("waiting") || feature.equals("set");
+        Map<String, String> settings = new HashMap<>(Map.of("min.insync.replicas", isQuorum ? "3" : "2"));
         if (feature.equals("level2") || feature.equals("set"))
             broker.publish(LeaderFixture.level(2));
         if (!feature.equals("off") && !feature.equals("level2"))
@@ -64,12 +65,11 @@ public class LeaderBenchmark {
         follower = partition.getReplica(2).get();
         records = MemoryRecords.withRecords(Compression.NONE, new SimpleRecord("v".getBytes()));
         broker.everyoneFetches();
-        end = 1;
-        for (int i = 0; i < 2; i++)
-            broker.produce(1);
-        boolean isQuorum = feature.equals("waiting") || feature.equals("set");
+        end = 2;
         if (isQuorum && broker.produce(-2).isDone())
             throw new IllegalStateException("the request was to wait");
+        for (int i = isQuorum ? 1 : 0; i < 3; i++)
+            broker.produce(1);
         if (feature.equals("set"))
             broker.controllerNotes();
     }
@@ -92,10 +92,10 @@ public class LeaderBenchmark {
         partition.updateFollowerFetchState(follower, new LogOffsetMetadata(0), 0, 1, 0, 1);
     }
 
-    /** Forth and back, so that nothing that waits has what it waits for, nor moves the high watermark: others are behind. */
+    /** Forth and back, always beyond what a request waits for, which one more replica has to have: others are behind, so that the high watermark stays, too. */
     @Benchmark
     public void fetchMoved() {
-        end = 3 - end;
+        end = 5 - end;
         partition.updateFollowerFetchState(follower, new LogOffsetMetadata(end), 0, 1, 3, 1);
     }
 }

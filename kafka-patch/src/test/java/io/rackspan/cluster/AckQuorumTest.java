@@ -10,6 +10,7 @@ import org.apache.kafka.server.partition.PartitionState;
 import org.apache.kafka.server.partition.PendingExpandIsr;
 import org.apache.kafka.server.partition.PendingShrinkIsr;
 import org.apache.kafka.server.replica.Replica;
+import org.apache.kafka.server.replica.ReplicaState;
 import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
 
 import io.rackspan.metadata.BrokerRacks;
@@ -50,12 +51,16 @@ final class AckQuorumTest {
 
     @BeforeEach
     void startTerm() {
-        MetadataCache cache = mock(MetadataCache.class);
-        when(cache.getAliveBrokerEpoch(anyInt())).thenReturn(Optional.empty());
         for (int id : List.of(2, 3))
-            followers.put(id, new Replica(id, TP, cache));
+            followers.put(id, new Replica(id, TP, aliveBrokers()));
         quorum = new AckQuorum(TP, 1, followers::get, () -> racks);
         quorum.startTerm();
+    }
+
+    private static MetadataCache aliveBrokers() {
+        MetadataCache cache = mock(MetadataCache.class);
+        when(cache.getAliveBrokerEpoch(anyInt())).thenReturn(Optional.empty());
+        return cache;
     }
 
     private void report(int follower, long end) {
@@ -63,8 +68,13 @@ final class AckQuorumTest {
     }
 
     private boolean fetch(int follower, long end, PartitionState state, int minReplicas, int minRacks) {
+        long before = followers.get(follower).stateSnapshot().logEndOffset();
         report(follower, end);
-        return quorum.moved(followers.get(follower), state, minReplicas, minRacks, null);
+        return isWoken(follower, before, state, minReplicas, minRacks);
+    }
+
+    private boolean isWoken(int follower, long before, PartitionState state, int minReplicas, int minRacks) {
+        return quorum.mayWake(followers.get(follower), before) && quorum.wakes(state, minReplicas, minRacks, null);
     }
 
     @Test
@@ -100,57 +110,66 @@ final class AckQuorumTest {
     }
 
     @Test
-    void anAdvanceThatACheckSawFirstIsStillSignalled() {
+    void anAdvanceThatACheckFoundFirstWakesTheOthers() {
         quorum.await();
         assertFalse(quorum.reached(2, ALL, 2, 1, null));
-        fetch(2, 1, ALL, 2, 1);
         report(2, 2);
-        assertTrue(quorum.reached(2, committed(1, 2, 3), 2, 1, null), "counted afresh, as the state is another one");
-        assertFalse(quorum.moved(followers.get(2), ALL, 3, 1, null), "three replicas have nothing yet");
-        report(2, 3);
-        PartitionState again = committed(1, 2);
-        assertTrue(quorum.reached(3, again, 2, 1, null));
-        assertTrue(quorum.moved(followers.get(2), again, 2, 1, null), "waiters that were not checked must be woken");
-        assertFalse(quorum.moved(followers.get(2), again, 2, 1, null));
+        assertTrue(quorum.reached(2, committed(1, 2, 3), 2, 1, null), "another state");
+        assertFalse(isWoken(2, 0, ALL, 3, 1), "three replicas have nothing yet");
+        assertTrue(isWoken(2, 0, ALL, 2, 1), "waiters that were not checked must be woken");
+        assertFalse(isWoken(2, 0, ALL, 2, 1));
     }
 
     @Test
-    void aReportThatMovesNothingIsNeededUntilAllAreCountedAndWoken() {
+    void aReportFromWhereTheLogEndWasWakesOnlyIfItIsTheFirstOfAnEpoch() {
         quorum.await();
-        assertFalse(quorum.isSettled(ALL, 2, 1, null), "nothing was counted yet");
-        fetch(2, 2, ALL, 2, 1);
-        assertTrue(quorum.isSettled(ALL, 2, 1, null));
-        assertFalse(quorum.isSettled(ALL, 3, 1, null));
-        assertFalse(quorum.isSettled(ALL, 2, 2, null));
-        assertFalse(quorum.isSettled(committed(1, 2, 3), 2, 1, null), "another state, however alike");
         report(2, 3);
-        assertFalse(quorum.reached(3, ALL, 3, 1, null));
-        assertFalse(quorum.isSettled(ALL, 2, 1, null), "three replicas were required in between: who was checked then missed what is there now");
-        assertTrue(fetch(2, 3, ALL, 2, 1));
-        assertTrue(quorum.isSettled(ALL, 2, 1, null));
-        racks = BrokerRacks.of(Map.of(1, "a", 2, "c", 3, "b"));
-        assertTrue(quorum.isSettled(ALL, 2, 1, null), "racks are not required");
-        fetch(2, 3, ALL, 2, 2);
-        racks = BrokerRacks.of(Map.of(1, "a", 2, "a", 3, "b"));
-        assertFalse(quorum.isSettled(ALL, 2, 2, null));
+        report(3, 3);
         quorum.startEpoch(followers.values());
         PartitionState after = committed(1, 2, 3);
         assertFalse(quorum.reached(3, after, 3, 1, null));
-        assertFalse(fetch(3, 4, after, 3, 1), "broker 2 has not reported in this epoch");
-        assertFalse(quorum.isSettled(after, 3, 1, null), "so its report counts, even of the log end from before");
+        assertFalse(isWoken(3, 3, after, 3, 1), "no report of this epoch");
+        assertFalse(fetch(3, 3, after, 3, 1), "broker 2 has not reported in this epoch");
         assertTrue(fetch(2, 3, after, 3, 1));
-        assertTrue(quorum.isSettled(after, 3, 1, null));
-        quorum.endTerm();
-        assertFalse(quorum.isSettled(after, 3, 1, null));
+        assertFalse(quorum.reached(4, after, 3, 1, null));
+        quorum.misses(3);
+        assertFalse(fetch(2, 3, after, 3, 1), "the second report of the epoch");
+        assertTrue(quorum.reached(3, after, 3, 1, null));
     }
 
+    /** A report whose thread is late: the epoch in which it was made is over. */
     @Test
-    void theFirstToWaitFindsNothingSettled() {
-        AckQuorum.Waiter first = quorum.await();
-        fetch(2, 2, ALL, 2, 1);
-        first.release();
+    void aReportOfAnEarlierEpochConfirmsNothing() {
         quorum.await();
-        assertFalse(quorum.isSettled(ALL, 2, 1, null), "reports were not noted while no request waited");
+        quorum.startEpoch(followers.values());
+        report(2, 3);
+        quorum.startEpoch(followers.values());
+        quorum.misses(3);
+        assertFalse(isWoken(2, 3, ALL, 2, 1));
+        assertFalse(isWoken(2, 0, ALL, 2, 1));
+        assertFalse(quorum.reached(3, ALL, 2, 1, null));
+        assertTrue(fetch(2, 3, ALL, 2, 1));
+    }
+
+    /** The report comes when the check has counted and has not yet noted what it misses, so that it wakes nobody. */
+    @Test
+    void aReportDuringACheckIsFoundByTheCheck() {
+        quorum.await();
+        followers.put(2, new Replica(2, TP, aliveBrokers()) {
+            private boolean isRead = false;
+
+            @Override
+            public ReplicaState stateSnapshot() {
+                ReplicaState before = super.stateSnapshot();
+                if (!isRead) {
+                    isRead = true;
+                    report(2, 5);
+                    assertFalse(isWoken(2, before.logEndOffset(), ALL, 2, 1), "nothing is missed yet");
+                }
+                return before;
+            }
+        });
+        assertTrue(quorum.reached(5, ALL, 2, 1, null));
     }
 
     /** As after an unclean restart: who waits for a record written twice may need the lower offset. */
@@ -215,13 +234,13 @@ final class AckQuorumTest {
     }
 
     @Test
-    void theFirstWaiterStartsANewCount() {
+    void whatWasReportedWhileNobodyWaitedCounts() {
         quorum.await().release();
         assertFalse(quorum.reached(3, ALL, 2, 1, null));
         report(2, 3);
         assertFalse(quorum.isAwaited());
         quorum.await();
-        assertTrue(quorum.reached(3, ALL, 2, 1, null), "fetches are not read while no request waits");
+        assertTrue(quorum.reached(3, ALL, 2, 1, null));
     }
 
     @Test
@@ -280,12 +299,13 @@ final class AckQuorumTest {
         long self = Thread.currentThread().getId();
         quorum.await();
         report(2, 1);
+        quorum.misses(1);
         int calls = 100_000;
         long used = 0;
         for (int round = 0; round < 3; round++) {
             long before = threads.getThreadAllocatedBytes(self);
             for (int i = 0; i < calls; i++)
-                quorum.moved(followers.get(2), ALL, 2, 2, null);
+                assertFalse(isWoken(2, 0, ALL, 2, 2));
             used = threads.getThreadAllocatedBytes(self) - before;
         }
         assertTrue(used < calls, used + " bytes for " + calls + " reports");

@@ -23,25 +23,30 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
+import java.util.function.ToLongFunction;
 
 /**
  * The quorum that requests with acks=min.insync.replicas wait for on one partition: the members of the ISR that hold their
  * records, the leader included, must number min.insync.replicas and be in min.insync.racks racks.
  *
  * <p>Counted are replicas that the controller has in the ISR and that this leader does not propose to remove, with the log end
- * they reported in the current leader epoch. The count is kept only while someone waits; otherwise a report of a follower
- * costs one volatile read, and one that moves nothing a few. It starts anew whenever one of the objects that it is based on is replaced, which is
+ * they reported in the current leader epoch. A check that misses its offset notes that, and counts once more; a report counts if its log end
+ * is that far. So one of the two finds what the other has not. Otherwise a report of a follower costs one volatile read while nobody waits, and a
+ * few while somebody does. What is counted over is found anew whenever one of the objects that it is based on is replaced, which is
  * recognised by identity.
  *
- * <p>Thread-safe, with a lock that is held for a few comparisons and under which no other lock is taken. Methods that
- * take a partition state are called with the partition's read or write lock, so that what they are given goes together.
+ * <p>Thread-safe, with a lock that is held for a few comparisons, never by a count, and under which no other lock is taken.
  */
 public final class AckQuorum {
 
-    private record View(PartitionState state, BrokerRacks racks, int minReplicas, int minRacks, List<Integer> members, QuorumOffset quorum) { }
+    /** What is counted over, and what that is based on. */
+    private record View(PartitionState state, BrokerRacks racks, int minReplicas, int minRacks, List<Integer> members, QuorumMembers<Replica> quorum) { }
 
     private static final Logger LOG = LoggerFactory.getLogger(AckQuorum.class);
     private static final long NOTHING = Long.MAX_VALUE;
+
+    /** The log end of a follower that has reported none in this leader epoch. */
+    private static final long NONE = -1;
 
     private final TopicPartition partition;
     private final int leader;
@@ -50,15 +55,16 @@ public final class AckQuorum {
 
     private final RefusalLog refusalLog = new RefusalLog();
 
-    /** Followers whose known log end is from an earlier leader epoch of this term, with the state that has it. */
-    private final Map<Replica, ReplicaState> unconfirmed = new IdentityHashMap<>();
-    private View view;
+    /** Followers whose known log end may be from an earlier leader epoch of this term, with the state that has it. Replaced, never changed. */
+    private volatile Map<Replica, ReplicaState> unconfirmed = Map.of();
+
+    private volatile View view;
 
     /** The lowest offset that a check has missed since waiters were last woken: who waits was checked once before, and again when it was woken. */
-    private long missed = NOTHING;
+    private volatile long missed = NOTHING;
 
-    /** The view, if it counts every follower that it knows and nobody waits for what it has; read without the lock. */
-    private volatile View settled;
+    /** {@link #end(Replica)}, made once, as counts allocate nothing. */
+    private final ToLongFunction<Replica> ends = follower -> follower == null ? Long.MAX_VALUE : end(follower);
 
     private volatile int waiting = 0;
     private volatile int busy = 0;
@@ -103,10 +109,8 @@ public final class AckQuorum {
 
     /** Begins to wait. Call it before the append: no term that the record was not appended in may be taken for the waiter's. */
     public synchronized Waiter await() {
-        if (waiting == 0) {
-            forget();
+        if (waiting == 0)
             busy++;
-        }
         waiting++;
         return new Waiter(this, term);
     }
@@ -130,8 +134,8 @@ public final class AckQuorum {
     public synchronized void startTerm() {
         term = new Object();
         acknowledged = 0;
-        forget();
-        unconfirmed.clear();
+        unconfirmed = Map.of();
+        view = null;
     }
 
     /**
@@ -139,16 +143,17 @@ public final class AckQuorum {
      * followers truncate: they count again when they fetch in this epoch.
      */
     public synchronized void startEpoch(Collection<Replica> replicas) {
-        forget();
-        unconfirmed.clear();
-        replicas.forEach(replica -> unconfirmed.put(replica, replica.stateSnapshot()));
+        Map<Replica, ReplicaState> before = new IdentityHashMap<>();
+        replicas.forEach(replica -> before.put(replica, replica.stateSnapshot()));
+        unconfirmed = before;
+        view = null;
     }
 
     /** This broker is the leader no more. */
     public synchronized void endTerm() {
         term = null;
-        forget();
-        unconfirmed.clear();
+        unconfirmed = Map.of();
+        view = null;
     }
 
     /** True if this broker has led without a break since before the waiter's record was appended. */
@@ -157,40 +162,53 @@ public final class AckQuorum {
     }
 
     /**
-     * True if the report of a follower whose log end is where it was need not be given to {@link #moved}: the count is based
-     * on these very objects, and no waiter is left to be woken. Takes no lock, so that what it is given may be of different moments:
-     * any other change of them has the waiters checked anyway.
+     * True if the report of a follower whose log end was `endBefore` may give somebody what he misses. Call it after the report is noted.
+     * Another report from where the log end was does not, unless it is the first of a leader epoch.
      */
-    public boolean isSettled(PartitionState state, int minReplicas, int minRacks, List<Integer> members) {
-        return isCurrent(settled, state, minReplicas, minRacks, members);
+    boolean mayWake(Replica follower, long endBefore) {
+        long end = end(follower);
+        return end >= missed && (end != endBefore || confirms(follower));
     }
 
-    /** A follower has reported. Returns true if waiters may have what they wait for now. */
-    public synchronized boolean moved(Replica follower, PartitionState state, int minReplicas, int minRacks, List<Integer> members) {
-        if (isCurrent(view, state, minReplicas, minRacks, members))
-            view.quorum.moved(follower, end(follower));
-        else
-            rebuild(state, minReplicas, minRacks, members);
-        if (settled != view && unconfirmed.isEmpty())
-            settled = view;
-        boolean wakes = missed != NOTHING && view.quorum.offset() >= missed;
+    /** True for the first report of a follower since {@link #startEpoch}. */
+    private boolean confirms(Replica follower) {
+        if (!unconfirmed.containsKey(follower))
+            return false;
+        synchronized (this) {
+            Map<Replica, ReplicaState> others = new IdentityHashMap<>(unconfirmed);
+            ReplicaState before = others.remove(follower);
+            // Another epoch may have begun meanwhile
+            if (before == null || before == follower.stateSnapshot())
+                return false;
+            unconfirmed = others;
+            return true;
+        }
+    }
+
+    /**
+     * True if waiters may have what they wait for now. Takes no lock, so that what it is given may be of different moments: any other change
+     * than a report has the waiters checked anyway.
+     */
+    public boolean wakes(PartitionState state, int minReplicas, int minRacks, List<Integer> members) {
+        long lowest = missed;
+        boolean wakes = lowest != NOTHING && view(state, minReplicas, minRacks, members).quorum.hold(lowest, ends);
         if (wakes)
-            missed = NOTHING;
+            woken();
         return wakes;
     }
 
     /**
-     * True if enough replicas in enough racks hold everything below this offset. Else {@link #moved} returns true once they do.
+     * True if enough replicas in enough racks hold everything below this offset. Else {@link #wakes} returns true once they do.
      *
      * @param members those that have to hold it, the same object while they stay the same; null if any that are enough may
      */
-    public synchronized boolean reached(long offset, PartitionState state, int minReplicas, int minRacks, List<Integer> members) {
-        if (!isCurrent(view, state, minReplicas, minRacks, members))
-            rebuild(state, minReplicas, minRacks, members);
-        boolean reached = view.quorum.offset() >= offset;
-        if (!reached)
-            misses(offset);
-        return reached;
+    public boolean reached(long offset, PartitionState state, int minReplicas, int minRacks, List<Integer> members) {
+        QuorumMembers<Replica> quorum = view(state, minReplicas, minRacks, members).quorum;
+        if (quorum.hold(offset, ends))
+            return true;
+        misses(offset);
+        // A report that came before this was noted has woken nobody
+        return quorum.hold(offset, ends);
     }
 
     /** Notes that a request continues to wait for this offset. */
@@ -198,15 +216,19 @@ public final class AckQuorum {
         missed = Math.min(missed, offset);
     }
 
+    private synchronized void woken() {
+        missed = NOTHING;
+    }
+
     /** The id of this broker. */
     int leader() {
         return leader;
     }
 
-    /** The log end that a follower has reported in this leader epoch; {@link QuorumOffset#NONE} if it has not. */
-    synchronized long end(int follower) {
+    /** The log end that a follower has reported in this leader epoch; negative if it has not. */
+    long end(int follower) {
         Replica replica = followers.apply(follower);
-        return replica == null ? QuorumOffset.NONE : end(replica);
+        return replica == null ? NONE : end(replica);
     }
 
     /** Notes that everything below this offset is acknowledged, unless the waiter's term is over. */
@@ -245,32 +267,28 @@ public final class AckQuorum {
             LOG.warn("{} Refused {} {} since the last such line.", text, refused, what);
     }
 
-    private void forget() {
-        view = null;
-        settled = null;
-    }
-
-    private boolean isCurrent(View v, PartitionState state, int minReplicas, int minRacks, List<Integer> members) {
-        return v != null && v.state == state && v.members == members && v.minReplicas == minReplicas && v.minRacks == minRacks &&
-            (minRacks <= 1 || v.racks == racks.get());
-    }
-
-    private void rebuild(PartitionState state, int minReplicas, int minRacks, List<Integer> members) {
-        settled = null;
+    private View view(PartitionState state, int minReplicas, int minRacks, List<Integer> members) {
         BrokerRacks where = minRacks > 1 ? racks.get() : BrokerRacks.EMPTY;
-        // At level 1 any replicas in sync that are enough, at level 2 these replicas, each of them
-        Collection<Integer> counted = members == null ? state.isr() : members;
-        QuorumOffset quorum = members == null ? new QuorumOffset(counted.size(), minReplicas, minRacks) : new QuorumOffset(counted.size(), Math.max(1, counted.size()), 1);
-        List<String> numbered = new ArrayList<>();
-        for (int id : counted) {
-            Replica follower = id == leader ? null : followers.apply(id);
-            if (id == leader)
-                quorum.add(this, number(where.settledRackOf(id), numbered), Long.MAX_VALUE);
-            else if (follower != null && (members != null || !leaves(id, state)))
-                quorum.add(follower, number(where.settledRackOf(id), numbered), end(follower));
+        View known = view;
+        if (known == null || known.state != state || known.members != members || known.minReplicas != minReplicas || known.minRacks != minRacks || known.racks != where) {
+            known = new View(state, where, minReplicas, minRacks, members, quorum(state, where, minReplicas, minRacks, members));
+            view = known;
         }
-        quorum.settle();
-        view = new View(state, where, minReplicas, minRacks, members, quorum);
+        return known;
+    }
+
+    private QuorumMembers<Replica> quorum(PartitionState state, BrokerRacks where, int minReplicas, int minRacks, List<Integer> members) {
+        List<Replica> counted = new ArrayList<>();
+        List<String> named = new ArrayList<>();
+        for (int id : members == null ? state.isr() : members) {
+            Replica follower = id == leader ? null : followers.apply(id);
+            if (id == leader || follower != null && (members != null || !leaves(id, state))) {
+                counted.add(follower);
+                named.add(where.settledRackOf(id));
+            }
+        }
+        // At level 1 any replicas in sync that are enough, at level 2 these replicas, each of them
+        return members == null ? new QuorumMembers<>(counted, named, minReplicas, minRacks) : new QuorumMembers<>(counted, named, Math.max(1, members.size()), 1);
     }
 
     /** In-sync replicas that this leader proposes to remove may be out of the ISR already. One that it proposes to add is not in it. */
@@ -278,23 +296,8 @@ public final class AckQuorum {
         return state instanceof PendingShrinkIsr shrink && shrink.outOfSyncReplicaIds().contains(id);
     }
 
-    private static int number(String rack, List<String> numbered) {
-        if (rack == null)
-            return QuorumOffset.NO_RACK;
-        int known = numbered.indexOf(rack);
-        if (known >= 0)
-            return known;
-        numbered.add(rack);
-        return numbered.size() - 1;
-    }
-
     private long end(Replica follower) {
         ReplicaState now = follower.stateSnapshot();
-        if (!unconfirmed.isEmpty()) {
-            if (unconfirmed.get(follower) == now)
-                return QuorumOffset.NONE;
-            unconfirmed.remove(follower);
-        }
-        return now.logEndOffset();
+        return unconfirmed.get(follower) == now ? NONE : now.logEndOffset();
     }
 }

@@ -45,11 +45,13 @@ public final class ElectableGate {
     /** What the committed set was looked at with, and found to suffice. */
     private record Checked(PartitionState state, Assignment assignment, int minReplicas, int minRacks, BrokerRacks racks) {
 
-        private boolean isSame(Checked other) {
-            return other != null && state == other.state && assignment == other.assignment && minReplicas == other.minReplicas && minRacks == other.minRacks &&
-                racks == other.racks;
+        private boolean isOf(PartitionState otherState, Assignment otherAssignment, int otherMinReplicas, int otherMinRacks, BrokerRacks otherRacks) {
+            return state == otherState && assignment == otherAssignment && minReplicas == otherMinReplicas && minRacks == otherMinRacks && racks == otherRacks;
         }
     }
+
+    /** Whether the high watermark waits for a member, and what that is based on. */
+    private record Held(PartitionState state, Electable committed, Electable proposed, boolean isHeld) { }
 
     private final RackGates racks;
     private final Leadership partition;
@@ -71,6 +73,7 @@ public final class ElectableGate {
     private volatile long checkedMs = 0;
     private volatile boolean mayStay = false;
     private volatile Checked checked = null;
+    private volatile Held held = new Held(null, null, null, false);
 
     /** @param changed runs when the controller has accepted a set that was proposed here */
     ElectableGate(RackGates racks, Leadership partition, AckQuorum quorum, LongSupplier clock, Runnable changed) {
@@ -153,8 +156,17 @@ public final class ElectableGate {
 
     /** True if the high watermark may not move, as a member of the committed or of the proposed set is not in the ISR that it waits for. */
     public boolean holdsHighWatermark(PartitionState state) {
+        Electable now = committed;
         Electable going = proposed;
-        return !committed.isEmpty() && !state.maximalIsr().containsAll(committed.members()) || going != null && !state.maximalIsr().containsAll(going.members());
+        if (now.isEmpty() && going == null)
+            return false;
+        Held known = held;
+        if (known.state != state || known.committed != now || known.proposed != going) {
+            boolean isHeld = !state.maximalIsr().containsAll(now.members()) || going != null && !state.maximalIsr().containsAll(going.members());
+            known = new Held(state, now, going, isHeld);
+            held = known;
+        }
+        return known.isHeld;
     }
 
     /**
@@ -206,12 +218,16 @@ public final class ElectableGate {
         if (log == null)
             return false;
         PartitionState state = partition.state();
-        Checked now = new Checked(state, assignment, partition.minReplicas(log), racks.effectiveQuorumRacks(state), racks.brokerRacks());
-        if (now.isSame(checked) && nowMs < checkedMs + CHECK_MS)
+        Assignment replicas = assignment;
+        int minReplicas = partition.minReplicas(log);
+        int minRacks = racks.effectiveQuorumRacks(state);
+        BrokerRacks where = racks.brokerRacks();
+        Checked last = checked;
+        if (last != null && nowMs < checkedMs + CHECK_MS && last.isOf(state, replicas, minReplicas, minRacks, where))
             return false;
         boolean due = choice(state.isr(), answered, nowMs) != null;
         checkedMs = nowMs;
-        checked = due || !mayStay ? null : now;
+        checked = due || !mayStay ? null : new Checked(state, replicas, minReplicas, minRacks, where);
         return due;
     }
 

@@ -146,29 +146,14 @@ public final class QuorumGates {
 
     /** True if the fetch of a follower whose log end was `endBefore` may complete requests. Call it for every fetch. */
     public boolean moved(Replica follower, long endBefore) {
-        if (!quorum.isAwaited() || follower.stateSnapshot().logEndOffset() == endBefore && isSettled())
+        if (!quorum.isAwaited() || !quorum.mayWake(follower, endBefore))
             return false;
-        readLock.lock();
-        try {
-            UnifiedLog log = partition.log();
-            PartitionState state = partition.state();
-            if (log == null)
-                return false;
-            int minReplicas = partition.minReplicas(log);
-            int minRacks = racks.ledger().quorumRacks(state);
-            return quorum.moved(follower, state, minReplicas, minRacks, electable.awaited(minReplicas, minRacks));
-        } finally {
-            readLock.unlock();
-        }
-    }
-
-    private boolean isSettled() {
         UnifiedLog log = partition.log();
         PartitionState state = partition.state();
         if (log == null)
             return false;
         int minReplicas = partition.minReplicas(log);
         int minRacks = racks.ledger().quorumRacks(state);
-        return quorum.isSettled(state, minReplicas, minRacks, electable.awaited(minReplicas, minRacks));
+        return quorum.wakes(state, minReplicas, minRacks, electable.awaited(minReplicas, minRacks));
     }
 }
