@@ -67,14 +67,14 @@ final class AckQuorumTest {
         followers.get(follower).updateFetchStateOrThrow(new LogOffsetMetadata(end), 0, 0, end, -1);
     }
 
-    private boolean fetch(int follower, long end, PartitionState state, int minReplicas, int minRacks) {
+    private boolean fetch(int follower, long end) {
         long before = followers.get(follower).stateSnapshot().logEndOffset();
         report(follower, end);
-        return isWoken(follower, before, state, minReplicas, minRacks);
+        return isWoken(follower, before);
     }
 
-    private boolean isWoken(int follower, long before, PartitionState state, int minReplicas, int minRacks) {
-        return quorum.mayWake(followers.get(follower), before) && quorum.wakes(state, minReplicas, minRacks, null);
+    private boolean isWoken(int follower, long before) {
+        return quorum.wakes(followers.get(follower), before);
     }
 
     @Test
@@ -82,14 +82,14 @@ final class AckQuorumTest {
         quorum.await();
         assertFalse(quorum.reached(5, ALL, 2, 2, null));
         assertFalse(quorum.reached(4, ALL, 2, 2, null));
-        assertFalse(fetch(2, 5, ALL, 2, 2), "still in one rack");
-        assertFalse(fetch(3, 3, ALL, 2, 2), "nobody waits for that");
-        assertTrue(fetch(3, 4, ALL, 2, 2));
+        assertFalse(fetch(2, 5), "still in one rack");
+        assertFalse(fetch(3, 3), "nobody waits for that");
+        assertTrue(fetch(3, 4));
         assertTrue(quorum.reached(4, ALL, 2, 2, null));
         assertFalse(quorum.reached(5, ALL, 2, 2, null));
-        assertFalse(fetch(3, 4, ALL, 2, 2), "nothing new");
-        assertTrue(fetch(3, 5, ALL, 2, 2));
-        assertFalse(fetch(3, 6, ALL, 2, 2), "nobody waits any more");
+        assertFalse(fetch(3, 4), "nothing new");
+        assertTrue(fetch(3, 5));
+        assertFalse(fetch(3, 6), "nobody waits any more");
         assertTrue(quorum.reached(5, ALL, 2, 2, null));
     }
 
@@ -98,15 +98,15 @@ final class AckQuorumTest {
         quorum.await();
         quorum.misses(3);
         quorum.misses(5);
-        assertFalse(fetch(2, 2, ALL, 2, 1));
-        assertTrue(fetch(2, 3, ALL, 2, 1));
-        assertFalse(fetch(2, 3, ALL, 2, 1));
+        assertFalse(fetch(2, 2));
+        assertTrue(fetch(2, 3));
+        assertFalse(fetch(2, 3));
     }
 
     @Test
     void whoMissesNothingIsNotWokenWhereTheLeaderIsEnough() {
         quorum.await();
-        assertFalse(fetch(2, 1, committed(1), 1, 1));
+        assertFalse(fetch(2, 1));
     }
 
     @Test
@@ -114,10 +114,22 @@ final class AckQuorumTest {
         quorum.await();
         assertFalse(quorum.reached(2, ALL, 2, 1, null));
         report(2, 2);
-        assertTrue(quorum.reached(2, committed(1, 2, 3), 2, 1, null), "another state");
-        assertFalse(isWoken(2, 0, ALL, 3, 1), "three replicas have nothing yet");
-        assertTrue(isWoken(2, 0, ALL, 2, 1), "waiters that were not checked must be woken");
-        assertFalse(isWoken(2, 0, ALL, 2, 1));
+        assertTrue(quorum.reached(2, ALL, 2, 1, null));
+        assertTrue(isWoken(2, 0), "waiters that were not checked must be woken");
+        assertFalse(isWoken(2, 0));
+    }
+
+    @Test
+    void wakesForTheLowestOffsetWhereRequestsWereCountedDifferently() {
+        quorum.await();
+        assertFalse(quorum.reached(4, ALL, 2, 1, null));
+        assertFalse(quorum.reached(3, ALL, 3, 1, null));
+        assertFalse(fetch(2, 2));
+        assertTrue(fetch(2, 3), "which of them it is for is left to the checks");
+        assertFalse(fetch(2, 4));
+        assertFalse(quorum.reached(5, ALL, 3, 1, null));
+        assertFalse(fetch(2, 5), "all were counted over three replicas since");
+        assertTrue(fetch(3, 5));
     }
 
     @Test
@@ -128,12 +140,12 @@ final class AckQuorumTest {
         quorum.startEpoch(followers.values());
         PartitionState after = committed(1, 2, 3);
         assertFalse(quorum.reached(3, after, 3, 1, null));
-        assertFalse(isWoken(3, 3, after, 3, 1), "no report of this epoch");
-        assertFalse(fetch(3, 3, after, 3, 1), "broker 2 has not reported in this epoch");
-        assertTrue(fetch(2, 3, after, 3, 1));
+        assertFalse(isWoken(3, 3), "no report of this epoch");
+        assertFalse(fetch(3, 3), "broker 2 has not reported in this epoch");
+        assertTrue(fetch(2, 3));
         assertFalse(quorum.reached(4, after, 3, 1, null));
         quorum.misses(3);
-        assertFalse(fetch(2, 3, after, 3, 1), "the second report of the epoch");
+        assertFalse(fetch(2, 3), "the second report of the epoch");
         assertTrue(quorum.reached(3, after, 3, 1, null));
     }
 
@@ -145,10 +157,10 @@ final class AckQuorumTest {
         report(2, 3);
         quorum.startEpoch(followers.values());
         quorum.misses(3);
-        assertFalse(isWoken(2, 3, ALL, 2, 1));
-        assertFalse(isWoken(2, 0, ALL, 2, 1));
+        assertFalse(isWoken(2, 3));
+        assertFalse(isWoken(2, 0));
         assertFalse(quorum.reached(3, ALL, 2, 1, null));
-        assertTrue(fetch(2, 3, ALL, 2, 1));
+        assertTrue(fetch(2, 3));
     }
 
     /** The report comes when the check has counted and has not yet noted what it misses, so that it wakes nobody. */
@@ -164,7 +176,7 @@ final class AckQuorumTest {
                 if (!isRead) {
                     isRead = true;
                     report(2, 5);
-                    assertFalse(isWoken(2, before.logEndOffset(), ALL, 2, 1), "nothing is missed yet");
+                    assertFalse(isWoken(2, before.logEndOffset()), "nothing is missed yet");
                 }
                 return before;
             }
@@ -177,10 +189,10 @@ final class AckQuorumTest {
     void aFollowerThatTruncatesCountsWhenItAdvancesAgain() {
         quorum.await();
         assertFalse(quorum.reached(9, ALL, 2, 1, null));
-        assertTrue(fetch(2, 9, ALL, 2, 1));
-        assertFalse(fetch(2, 3, ALL, 2, 1));
+        assertTrue(fetch(2, 9));
+        assertFalse(fetch(2, 3));
         assertFalse(quorum.reached(5, ALL, 2, 1, null));
-        assertTrue(fetch(2, 5, ALL, 2, 1));
+        assertTrue(fetch(2, 5));
         assertTrue(quorum.reached(5, ALL, 2, 1, null));
     }
 
@@ -228,7 +240,7 @@ final class AckQuorumTest {
         quorum.startEpoch(followers.values());
         PartitionState after = committed(1, 2, 3);
         assertFalse(quorum.reached(1, after, 2, 1, null), "another broker may have led in between");
-        assertTrue(fetch(2, 6, after, 2, 1));
+        assertTrue(fetch(2, 6));
         assertTrue(quorum.reached(6, after, 2, 1, null));
         assertFalse(quorum.reached(7, after, 2, 1, null));
     }
@@ -299,13 +311,13 @@ final class AckQuorumTest {
         long self = Thread.currentThread().getId();
         quorum.await();
         report(2, 1);
-        quorum.misses(1);
+        assertFalse(quorum.reached(1, ALL, 2, 2, null));
         int calls = 100_000;
         long used = 0;
         for (int round = 0; round < 3; round++) {
             long before = threads.getThreadAllocatedBytes(self);
             for (int i = 0; i < calls; i++)
-                assertFalse(isWoken(2, 0, ALL, 2, 2));
+                assertFalse(isWoken(2, 0));
             used = threads.getThreadAllocatedBytes(self) - before;
         }
         assertTrue(used < calls, used + " bytes for " + calls + " reports");

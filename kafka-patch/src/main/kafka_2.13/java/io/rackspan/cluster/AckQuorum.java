@@ -30,10 +30,10 @@ import java.util.function.ToLongFunction;
  * records, the leader included, must number min.insync.replicas and be in min.insync.racks racks.
  *
  * <p>Counted are replicas that the controller has in the ISR and that this leader does not propose to remove, with the log end
- * they reported in the current leader epoch. A check that misses its offset notes that, and counts once more; a report counts if its log end
- * is that far. So one of the two finds what the other has not. Otherwise a report of a follower costs one volatile read while nobody waits, and a
- * few while somebody does. What is counted over is found anew whenever one of the objects that it is based on is replaced, which is
- * recognised by identity.
+ * they reported in the current leader epoch. A check that misses its offset notes that and what it counted over, and counts once more; a report
+ * that is as far has this counted. So one of the two finds what the other has not. Otherwise a report of a follower costs a volatile read while
+ * nobody waits, and a few while somebody does. Any other change than a report has the waiters checked. What is counted over is found anew whenever
+ * one of the objects that it is based on is replaced, which is recognised by identity.
  *
  * <p>Thread-safe, with a lock that is held for a few comparisons, never by a count, and under which no other lock is taken.
  */
@@ -42,9 +42,10 @@ public final class AckQuorum {
     /** What is counted over, and what that is based on. */
     private record View(PartitionState state, BrokerRacks racks, int minReplicas, int minRacks, List<Integer> members, QuorumMembers<Replica> quorum) { }
 
-    private static final Logger LOG = LoggerFactory.getLogger(AckQuorum.class);
-    private static final long NOTHING = Long.MAX_VALUE;
+    /** The lowest offset that checks have missed, and what all of them counted over; null for the latter if they differ. */
+    private record Missed(long offset, QuorumMembers<Replica> quorum) { }
 
+    private static final Logger LOG = LoggerFactory.getLogger(AckQuorum.class);
     /** The log end of a follower that has reported none in this leader epoch. */
     private static final long NONE = -1;
 
@@ -60,8 +61,8 @@ public final class AckQuorum {
 
     private volatile View view;
 
-    /** The lowest offset that a check has missed since waiters were last woken: who waits was checked once before, and again when it was woken. */
-    private volatile long missed = NOTHING;
+    /** What checks have missed since waiters were last woken, null if nothing: who waits was checked once before, and again when it was woken. */
+    private volatile Missed missed = null;
 
     /** {@link #end(Replica)}, made once, as counts allocate nothing. */
     private final ToLongFunction<Replica> ends = follower -> follower == null ? Long.MAX_VALUE : end(follower);
@@ -162,12 +163,18 @@ public final class AckQuorum {
     }
 
     /**
-     * True if the report of a follower whose log end was `endBefore` may give somebody what he misses. Call it after the report is noted.
-     * Another report from where the log end was does not, unless it is the first of a leader epoch.
+     * True if a follower whose log end was `endBefore` has reported what waiters miss, so that they are to be checked. Call it after the report is
+     * noted. Another report from where the log end was brings nothing, unless it is the first of a leader epoch. Takes no lock.
      */
-    boolean mayWake(Replica follower, long endBefore) {
+    public boolean wakes(Replica follower, long endBefore) {
+        Missed lowest = missed;
+        if (lowest == null)
+            return false;
         long end = end(follower);
-        return end >= missed && (end != endBefore || confirms(follower));
+        if (end < lowest.offset || end == endBefore && !confirms(follower) || lowest.quorum != null && !lowest.quorum.hold(lowest.offset, ends))
+            return false;
+        woken();
+        return true;
     }
 
     /** True for the first report of a follower since {@link #startEpoch}. */
@@ -186,18 +193,6 @@ public final class AckQuorum {
     }
 
     /**
-     * True if waiters may have what they wait for now. Takes no lock, so that what it is given may be of different moments: any other change
-     * than a report has the waiters checked anyway.
-     */
-    public boolean wakes(PartitionState state, int minReplicas, int minRacks, List<Integer> members) {
-        long lowest = missed;
-        boolean wakes = lowest != NOTHING && view(state, minReplicas, minRacks, members).quorum.hold(lowest, ends);
-        if (wakes)
-            woken();
-        return wakes;
-    }
-
-    /**
      * True if enough replicas in enough racks hold everything below this offset. Else {@link #wakes} returns true once they do.
      *
      * @param members those that have to hold it, the same object while they stay the same; null if any that are enough may
@@ -206,18 +201,23 @@ public final class AckQuorum {
         QuorumMembers<Replica> quorum = view(state, minReplicas, minRacks, members).quorum;
         if (quorum.hold(offset, ends))
             return true;
-        misses(offset);
+        misses(offset, quorum);
         // A report that came before this was noted has woken nobody
         return quorum.hold(offset, ends);
     }
 
-    /** Notes that a request continues to wait for this offset. */
-    synchronized void misses(long offset) {
-        missed = Math.min(missed, offset);
+    /** Notes that a request continues to wait for this offset, whoever holds it. */
+    void misses(long offset) {
+        misses(offset, null);
+    }
+
+    private synchronized void misses(long offset, QuorumMembers<Replica> quorum) {
+        Missed known = missed;
+        missed = known == null ? new Missed(offset, quorum) : new Missed(Math.min(known.offset, offset), known.quorum == quorum ? quorum : null);
     }
 
     private synchronized void woken() {
-        missed = NOTHING;
+        missed = null;
     }
 
     /** The id of this broker. */

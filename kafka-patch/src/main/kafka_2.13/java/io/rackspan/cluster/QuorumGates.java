@@ -146,14 +146,6 @@ public final class QuorumGates {
 
     /** True if the fetch of a follower whose log end was `endBefore` may complete requests. Call it for every fetch. */
     public boolean moved(Replica follower, long endBefore) {
-        if (!quorum.isAwaited() || !quorum.mayWake(follower, endBefore))
-            return false;
-        UnifiedLog log = partition.log();
-        PartitionState state = partition.state();
-        if (log == null)
-            return false;
-        int minReplicas = partition.minReplicas(log);
-        int minRacks = racks.ledger().quorumRacks(state);
-        return quorum.wakes(state, minReplicas, minRacks, electable.awaited(minReplicas, minRacks));
+        return quorum.isAwaited() && quorum.wakes(follower, endBefore);
     }
 }
