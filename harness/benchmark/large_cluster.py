@@ -30,7 +30,7 @@ from harness.spec.cluster_spec import ClusterSpec
 GOAL = 5.0  # seconds, for each verb
 ENOUGH = 5  # rounds; in fewer the goal is neither met nor missed
 PER_TOPIC = 100
-_RESTING, _RESTS = 0.15, 24
+_RESTING, _RESTS = 0.15, 24  # share of the processors; at most two minutes
 DESCRIBE = "kafka-topics.sh --describe"
 QUESTIONS: dict[str, tuple[str, ...]] = {
     DESCRIBE: ("kafka-topics.sh", "--describe"),

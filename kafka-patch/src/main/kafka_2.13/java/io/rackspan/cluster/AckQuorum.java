@@ -46,6 +46,7 @@ public final class AckQuorum {
     private record Missed(long offset, QuorumMembers<Replica> quorum) { }
 
     private static final Logger LOG = LoggerFactory.getLogger(AckQuorum.class);
+
     /** The log end of a follower that has reported none in this leader epoch. */
     private static final long NONE = -1;
 
@@ -194,11 +195,12 @@ public final class AckQuorum {
 
     /**
      * True if enough replicas in enough racks hold everything below this offset. Else {@link #wakes} returns true once they do.
+     * Call it with the partition's read or write lock, so that what it is given goes together.
      *
      * @param members those that have to hold it, the same object while they stay the same; null if any that are enough may
      */
     public boolean reached(long offset, PartitionState state, int minReplicas, int minRacks, List<Integer> members) {
-        QuorumMembers<Replica> quorum = view(state, minReplicas, minRacks, members).quorum;
+        QuorumMembers<Replica> quorum = quorum(state, minReplicas, minRacks, members);
         if (quorum.hold(offset, ends))
             return true;
         misses(offset, quorum);
@@ -267,17 +269,17 @@ public final class AckQuorum {
             LOG.warn("{} Refused {} {} since the last such line.", text, refused, what);
     }
 
-    private View view(PartitionState state, int minReplicas, int minRacks, List<Integer> members) {
+    private QuorumMembers<Replica> quorum(PartitionState state, int minReplicas, int minRacks, List<Integer> members) {
         BrokerRacks where = minRacks > 1 ? racks.get() : BrokerRacks.EMPTY;
         View known = view;
         if (known == null || known.state != state || known.members != members || known.minReplicas != minReplicas || known.minRacks != minRacks || known.racks != where) {
-            known = new View(state, where, minReplicas, minRacks, members, quorum(state, where, minReplicas, minRacks, members));
+            known = new View(state, where, minReplicas, minRacks, members, counted(state, where, minReplicas, minRacks, members));
             view = known;
         }
-        return known;
+        return known.quorum;
     }
 
-    private QuorumMembers<Replica> quorum(PartitionState state, BrokerRacks where, int minReplicas, int minRacks, List<Integer> members) {
+    private QuorumMembers<Replica> counted(PartitionState state, BrokerRacks where, int minReplicas, int minRacks, List<Integer> members) {
         List<Replica> counted = new ArrayList<>();
         List<String> named = new ArrayList<>();
         for (int id : members == null ? state.isr() : members) {
