@@ -167,9 +167,9 @@ def bench_findings(data: dict[str, Any]) -> list[str]:
     out += [_capacity(row) for row in (data["knee"]["capacity"] if data.get("knee") else [])]
     out += [_goal(row, _label(data, "candidate")) for row in data["goals"] if not row["verdict"].startswith(NOT_HERE)]
     for r in data["ratios"]:
-        if (r["role"], r["part"]) == ("control", "quiet") and r["per_thousand"] in (500, 990) and r["low"] is not None:
-            span = f"{number(r['low'])} to {number(r['high'])}"
-            out.append(f"{_label(data, 'baseline')} against itself, {percentile(r['per_thousand'])}: {span} (noise).")
+        if r["role"] == "control" and r["per_thousand"] in (500, 990) and r["low"] is not None:
+            of = percentile(r["per_thousand"]) + during(r["part"])
+            out.append(f"{_label(data, 'baseline')} against itself, {of}: {span(r)} (noise).")
     return [sentence for sentence in out if sentence]
 
 

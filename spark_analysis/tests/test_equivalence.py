@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_analysis.report import gates
-from spark_analysis.report.benchmark.comparison import compared, noises
+from spark_analysis.report.benchmark.comparison import compared, noise_at, noises
 from spark_analysis.report.benchmark.goals import GOALS, evaluated
 from spark_analysis.report.benchmark.plan import against_plan
 from spark_analysis.report.benchmark.rounds import Rounds
@@ -47,7 +47,7 @@ def run(ratios: list[float], apart: list[float] | None) -> dict[str, Any]:
     measured = Rounds(quantiles, {})
     noise = noises(measured)
     rows = compared(MODES, measured, noise, PLAN["endpoints"])
-    factor = next((n["factor"] for n in noise if n["per_thousand"] == 990), None)
+    factor = noise_at(noise, "quiet", 990)
     found = measured.ratio(("candidate", "quiet"), ("baseline", "quiet"), 990)
     goal = evaluated(GOALS["P1", 990], found, factor)
     return {"name": "r", "outage": None, "bench": {"ratios": rows, "goals": [goal], "plan": PLAN}}
@@ -103,3 +103,22 @@ def test_a_mode_is_not_improved_by_more_noise(middle: float, width: float, noise
     low, high = middle * math.exp(-width), middle * math.exp(width)
     quiet, noisy = (stats.verdict(low, high, math.exp(size)) for size in (noise, noise + more))
     assert quiet == IMPROVED or noisy != IMPROVED
+
+
+def test_the_noise_of_a_fault_is_the_greater_of_its_own_and_that_before_it() -> None:
+    """A baseline that waits for the end of a pause is alike each time, and one that differs in it alone is noisy."""
+    steady, apart = [1.0] * 6, [1.0, 1.3, 0.8, 1.4, 0.7, 1.2]
+
+    def noise(before: list[float] | None, during: list[float] | None) -> float | None:
+        made = {"quiet": before, "fault": during}
+        quantiles = {("baseline", part): {r: {990: 1000.0} for r in range(6)} for part in made}
+        for part, values in made.items():
+            if values is not None:
+                quantiles["control", part] = {r: {990: 1000 * v} for r, v in enumerate(values)}
+        return noise_at(noises(Rounds(quantiles, {})), "fault", 990)
+
+    assert noise(steady, steady) == 1
+    assert (noise(steady, apart) or 0) > 1.2
+    assert noise(steady, apart) == noise(apart, steady)
+    assert noise(None, steady) is None
+    assert noise(steady, None) is None

@@ -18,19 +18,26 @@ _SHIFT = (100, 250, 500, 750, 900, 950, 990, 995, 999, 999.9)
 
 
 def noises(measured: Rounds) -> list[dict[str, Any]]:
-    """Noise by quantile: the factor by which the baseline differed from its control, where there is one."""
+    """Noise by part and quantile: the factor by which the baseline differed from its control, where there is one."""
     out = []
-    for q in QUANTILES:
-        found = measured.ratio(("control", "quiet"), ("baseline", "quiet"), q)
-        if found is not None and found["low"] is not None and not found["not_shown"]:
-            factor = stats.noise_factor(found["low"], found["high"])
-            out.append({"per_thousand": q, "factor": factor, "low": found["low"], "high": found["high"]})
+    for part in PARTS:
+        for q in QUANTILES:
+            found = measured.ratio(("control", part), ("baseline", part), q)
+            if found is not None and found["low"] is not None and not found["not_shown"]:
+                ends = {"low": found["low"], "high": found["high"]}
+                out.append({"part": part, "per_thousand": q, "factor": stats.noise_factor(**ends), **ends})
     return out
 
 
-def noise_at(noise: list[dict[str, Any]], per_thousand: float) -> float | None:
-    """The noise of one quantile; None without a control whose sample carries it."""
-    return next((row["factor"] for row in noise if row["per_thousand"] == per_thousand), None)
+def noise_at(noise: list[dict[str, Any]], part: str, per_thousand: float) -> float | None:
+    """The noise of one quantile of a part; None without a control whose sample carries it.
+
+    In the time of a fault it is the greater of that time's and that of the time before: a fault of a fixed length
+    makes waiting for its end the same in each round, however much the machine differs.
+    """
+    parts = PARTS if part == "fault" else (part,)
+    known = {row["part"]: row["factor"] for row in noise if row["per_thousand"] == per_thousand}
+    return max(known[p] for p in parts) if all(p in known for p in parts) else None
 
 
 def compared(
@@ -39,7 +46,7 @@ def compared(
     """Ratios of every mode to the baseline, in every part and quantile that the sample carries; those of the
     ``endpoints`` are primary.
 
-    The noise is that of the time before a fault, also for the time of the fault, where it is the least to be expected.
+    The noise is that of the same part, and in the time of a fault that of the time before, too.
     """
     out = []
     primaries = {(e["mode"], e["part"], e["per_thousand"]) for e in endpoints if e["against"] == "baseline"}
@@ -50,7 +57,7 @@ def compared(
                 if mode["role"] != "baseline" and found is not None:
                     primary = (mode["role"], part, q) in primaries
                     place = {"mode": mode["label"], "role": mode["role"], "part": part, "per_thousand": q}
-                    factor = 1.0 if mode["role"] == "control" else noise_at(noise, q)
+                    factor = 1.0 if mode["role"] == "control" else noise_at(noise, part, q)
                     out.append({**place, **found, "primary": primary, "noise": factor})
     _adjust(out)
     return out

@@ -30,11 +30,11 @@ def goals(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
         return _throughput(data)
     if data["workload"].get("stalls"):
         stalled = measured.ratio(("candidate", QUIET), ("baseline", QUIET), 999)
-        noise = noise_at(data["noise"], 999)
+        noise = noise_at(data["noise"], QUIET, 999)
         return [evaluated(GOALS["P6", 999], stalled, noise, note="" if stalled else _TOO_FEW)]
     if data.get("end_to_end"):
         ratios = {(r["role"], r["per_thousand"]): r for r in data["end_to_end"]["ratios"]}
-        found = {q: (ratios.get(("candidate", q)), noise_at(data["end_to_end"]["noise"], q)) for q in (500, 990)}
+        found = {q: (ratios.get(("candidate", q)), noise_at(data["end_to_end"]["noise"], QUIET, q)) for q in (500, 990)}
         return [evaluated(GOALS["P8", q], *found[q], note=_NO_GAIN) for q in (500, 990)]
     if fault is None:
         new = next(m for m in data["modes"] if m["role"] == "candidate")
@@ -51,7 +51,8 @@ def _has_set(mode: dict[str, Any] | None) -> bool:
 def _level_2(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     """The electable set beside an answer by whoever is first: both with acks=min.insync.replicas."""
     variants = ("candidate", QUIET), ("baseline", QUIET)
-    return [evaluated(GOALS["P7", q], measured.ratio(*variants, q), noise_at(data["noise"], q)) for q in (500, 990)]
+    noise = {q: noise_at(data["noise"], QUIET, q) for q in (500, 990)}
+    return [evaluated(GOALS["P7", q], measured.ratio(*variants, q), noise[q]) for q in (500, 990)]
 
 
 def _throughput(data: dict[str, Any]) -> list[dict[str, Any]]:
@@ -71,7 +72,7 @@ def _stock(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     if not any(m["role"] == "stock" for m in data["modes"]):
         return []
     variants = ("baseline", QUIET), ("stock", QUIET)
-    return [against_stock(q, measured.ratio(*variants, q), noise_at(data["noise"], q)) for q in (500, 990)]
+    return [against_stock(q, measured.ratio(*variants, q), noise_at(data["noise"], QUIET, q)) for q in (500, 990)]
 
 
 def against_stock(of: int | str, found: dict[str, Any] | None, noise: float | None, note: str = "") -> dict[str, Any]:
@@ -101,7 +102,7 @@ def _distances(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     new, old, least = ("candidate", QUIET), ("baseline", QUIET), ("least", QUIET)
     distances = sorted(data["rtt_ms"].values())
     found = {q: measured.ratio(new, old, q) for q in (500, 990)}
-    noise = {q: noise_at(data["noise"], q) for q in (500, 990)}
+    noise = {q: noise_at(data["noise"], QUIET, q) for q in (500, 990)}
     equal = bool(distances) and all(_NEAR[0] <= d <= _NEAR[1] for d in distances)
     unequal = bool(distances) and _NEAR[0] <= distances[0] <= _NEAR[1] and _FAR[0] <= distances[-1] <= _FAR[1]
     if unequal:
@@ -157,7 +158,7 @@ def _after_the_ideal(
 
 def _paused(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     broken, calm = ("candidate", FAULT), ("unaffected", FAULT)
-    goal, note, noise = GOALS["P4", 999], "", noise_at(data["noise"], 999)
+    goal, note, noise = GOALS["P4", 999], "", noise_at(data["noise"], FAULT, 999)
     found = measured.ratio(broken, calm, 999)
     if not any(m["role"] == "unaffected" for m in data["modes"]):
         found = {**NOT_MEASURED, "not_shown": NO_UNAFFECTED}
