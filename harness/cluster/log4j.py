@@ -12,17 +12,21 @@ FILE = "debug.log"
 
 
 def debug_config(loggers: Sequence[str], path: str) -> str:
-    """A log4j2 configuration that adds to the distribution's: lines `<monotonic ns> <message>` at `path`.
+    """A log4j2 configuration that adds to the distribution's: lines `<monotonic ns> [<thread>] <message>` at `path`.
 
+    `NAME` is a logger whose debug lines are wanted, `NAME=TEXT` one of whose trace lines those that contain a text are.
     The monotonic clock is the one that the load client uses on the same machine. What these loggers say at level info
     and above still goes where it went.
     """
     elsewhere = [{"ref": name, "level": "info"} for name in ("console", "server")]
-    file = {"name": "debug", "fileName": path, "PatternLayout": {"pattern": "%N %m%n"}}
-    entries = [
-        {"name": name, "level": "debug", "additivity": False, "AppenderRef": [{"ref": "debug"}, *elsewhere]}
-        for name in loggers
-    ]
+    file = {"name": "debug", "fileName": path, "PatternLayout": {"pattern": "%N [%t] %m%n"}}
+    entries = []
+    for logger in loggers:
+        name, _, text = logger.partition("=")
+        wanted = {"RegexFilter": {"regex": f".*{text}.*", "onMatch": "ACCEPT", "onMismatch": "DENY"}} if text else {}
+        references = [{"ref": "debug", **wanted}, *elsewhere]
+        level = "trace" if text else "debug"
+        entries.append({"name": name, "level": level, "additivity": False, "AppenderRef": references})
     return yaml.safe_dump({"Configuration": {"Appenders": {"File": file}, "Loggers": {"Logger": entries}}})
 
 

@@ -9,29 +9,43 @@ import pyarrow as pa
 
 from harness.run_folder.run_folder import arrow_schema
 
-LOGGER = "kafka.cluster.Partition"
-_LINE = re.compile(
-    r"^(\d+) \[Partition (\S+)-(\d+) broker=(\d+)\] Recorded replica (\d+) log end offset \(LEO\) position (-?\d+) "
+# The first line of a fetch is written before the leader counts it, the second one after it has sent the answers that
+# waited for it, which would make them earlier than the ideal.
+LOGGERS = ("kafka.cluster.Partition", "kafka.server.ReplicaManager=Fetching log segment for partition")
+_READ = re.compile(
+    r"^(\d+) \[([^]]+)\] \[ReplicaManager broker=\d+\] Fetching log segment for partition [^ :]+:(\S+)-(\d+), "
+    r"offset (\d+), "
+)
+_COUNTED = re.compile(
+    r"^\d+ \[([^]]+)\] \[Partition (\S+)-(\d+) broker=(\d+)\] Recorded replica (\d+) log end offset \(LEO\) position "
+    r"(-?\d+) "
 )
 
 
 def parse(lines: Iterable[str], topics: Iterable[str]) -> pa.Table:
-    """Rows of the `fetches` table for these topics; a fetch that brings no news is skipped."""
+    """Rows of the `fetches` table for these topics: when the leader read a fetch that raised its view of a follower's
+    log end. A fetch that brings no news is skipped, and one whose first line is missing.
+    """
     wanted = set(topics)
     known: dict[tuple[str, str, str], str] = {}
+    read: dict[tuple[str, str, str], tuple[str, str]] = {}
     columns: list[list[object]] = [[] for _ in range(6)]
     for line in lines:
-        match = _LINE.match(line)
+        if (begun := _READ.match(line)) is not None:
+            nanos, thread, topic, partition, offset = begun.groups()
+            read[thread, topic, partition] = (offset, nanos)
+            continue
+        match = _COUNTED.match(line)
         if match is None or match[2] not in wanted:
             continue
-        nanos, topic, partition, leader, follower, leo = match.groups()
+        thread, topic, partition, leader, follower, leo = match.groups()
+        offset, nanos = read.get((thread, topic, partition), ("", ""))
         who = (topic, partition, follower)
-        if known.get(who) == leo:
+        if known.get(who) == leo or offset != leo:
             continue
         known[who] = leo
-        for column, value in zip(
-            columns, (int(nanos), topic, int(partition), int(leader), int(follower), int(leo)), strict=True
-        ):
+        row = (int(nanos), topic, int(partition), int(leader), int(follower), int(leo))
+        for column, value in zip(columns, row, strict=True):
             column.append(value)
     schema = arrow_schema("fetches")
     return pa.table([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)

@@ -110,8 +110,10 @@ class ClusterSpec(Strict):
     settings: Settings = Field(default_factory=dict, description="server.properties of every node")
     broker: Settings = Field(default_factory=dict, description="server.properties of the brokers")
     controller: Settings = Field(default_factory=dict, description="server.properties of the controllers")
-    debug: list[str] = Field(
-        default_factory=list, description="Kafka loggers whose debug lines brokers write to logs/debug.log"
+    debug: list[Annotated[str, Field(pattern=r"^[\w.$]+(=[\w ]+)?$")]] = Field(
+        default_factory=list,
+        description="Kafka loggers whose debug lines brokers write to logs/debug.log; LOGGER=TEXT for those of its "
+        "trace lines that contain a text",
     )
     users: tuple[Annotated[str, Field(pattern="^[a-z][a-z0-9]{0,19}$")], ...] = Field(
         default=(),

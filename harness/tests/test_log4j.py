@@ -23,6 +23,16 @@ def test_debug_lines_go_to_a_file_of_their_own() -> None:
     ]
 
 
+def test_trace_lines_with_a_text_are_those_of_their_logger_alone() -> None:
+    made = yaml.safe_load(debug_config(["kafka.A", "kafka.B=Begins here"], "/x/debug.log"))["Configuration"]
+    plain, chosen = made["Loggers"]["Logger"]
+    assert (plain["level"], chosen["name"], chosen["level"]) == ("debug", "kafka.B", "trace")
+    assert "RegexFilter" not in plain["AppenderRef"][0]
+    first, *others = chosen["AppenderRef"]
+    assert first["RegexFilter"] == {"regex": ".*Begins here.*", "onMatch": "ACCEPT", "onMismatch": "DENY"}
+    assert others == plain["AppenderRef"][1:]
+
+
 def test_the_configuration_of_the_distribution_comes_first() -> None:
     text = option(Distribution(Path("/d")), "/n/extra.yaml")
     assert text == "-Dlog4j2.configurationFile=/d/config/log4j2.yaml,/n/extra.yaml"

@@ -215,7 +215,7 @@ def test_a_late_client_is_reported_where_it_is_not_the_limit_searched() -> None:
 
 
 def test_an_oracle_enables_the_fetch_log_of_brokers() -> None:
-    assert cluster_spec(made(oracle=True), "stock", None, 1).debug == [follower_fetches.LOGGER]
+    assert cluster_spec(made(oracle=True), "stock", None, 1).debug == [*follower_fetches.LOGGERS]
     spec = cluster_spec(made(), "rackspan", None, 0)
     assert (spec.name, spec.distribution, spec.debug) == ("bench-0-mine", "rackspan", [])
 
@@ -229,21 +229,36 @@ def test_modes_of_one_distribution_at_two_levels_have_a_cluster_each() -> None:
     assert low.settings == high.settings == {"broker.session.timeout.ms": "60000"}
 
 
-def test_fetches_are_read_from_debug_lines_of_the_broker() -> None:
+def test_a_fetch_is_known_when_its_leader_reads_it_not_when_it_has_answered_those_who_waited() -> None:
+    def read(ns: int, thread: str, topic: str, offset: int) -> str:
+        return (
+            f"{ns} [{thread}] [ReplicaManager broker=1] Fetching log segment for partition {'u' * 22}:{topic}-0, "
+            f"offset {offset}, partition fetch size 1048576, remaining response limit 10485760"
+        )
+
+    def counted(ns: int, thread: str, topic: str, follower: int, leo: int) -> str:
+        return (
+            f"{ns} [{thread}] [Partition {topic}-0 broker=1] Recorded replica {follower} log end offset (LEO) position "
+            f"{leo} and log start offset 0."
+        )
+
     lines = [
-        "100 [Partition all-again-0 broker=1] Recorded replica 2 log end offset (LEO) position 17 and log start "
-        "offset 0.",
-        "110 [Partition all-again-0 broker=1] Recorded replica 2 log end offset (LEO) position 17 and log start "
-        "offset 0.",
-        "120 [Partition all-again-0 broker=1] Recorded replica 3 log end offset (LEO) position 17 and log start "
-        "offset 0.",
-        "130 [Partition other-0 broker=1] Recorded replica 3 log end offset (LEO) position 9 and log start offset 0.",
-        "140 [Partition all-again-0 broker=1] Increment HW",
-        "150 [Partition all-again-0 broker=1] Recorded replica 2 log end offset (LEO) position 19 and log start "
-        "offset 0.",
-        "160 [Partition all-ag",
+        counted(90, "handler-1", "all-again", 2, 15),  # the line before it is missing
+        read(100, "handler-1", "all-again", 17),
+        read(101, "handler-2", "all-again", 18),
+        counted(110, "handler-1", "all-again", 2, 17),
+        read(112, "handler-1", "all-again", 17),
+        counted(113, "handler-1", "all-again", 2, 17),
+        counted(114, "handler-2", "all-again", 3, 18),
+        read(115, "handler-2", "all-again", 3),  # a consumer's
+        read(120, "handler-1", "other", 9),
+        counted(130, "handler-1", "other", 3, 9),
+        "140 [handler-1] [Partition all-again-0 broker=1] Increment HW",
+        read(150, "handler-2", "all-again", 19),
+        counted(151, "handler-2", "all-again", 2, 19),
+        "160 [handler-2] [Partition all-ag",
     ]
     assert follower_fetches.parse(lines, ["all-again"]).to_pylist() == [
         {"mono_ns": t, "topic": "all-again", "partition": 0, "leader": 1, "follower": f, "leo": leo}
-        for t, f, leo in [(100, 2, 17), (120, 3, 17), (150, 2, 19)]
+        for t, f, leo in [(100, 2, 17), (101, 3, 18), (150, 2, 19)]
     ]
