@@ -140,6 +140,18 @@ final class SimulationTest {
     }
 
     @Test
+    void aRecordThatWasCommittedInOneRackBeforeADegradeIsAnsweredDuringIt() {
+        holds(new Setup(List.of("a", "b", "a"), List.of(1, 2, 3), 2, 2, 2, 1, Set.of()), "PRODUCE_PREEMPTED 1 1020518, SHUTDOWN 2 726590, FETCH 3 324114, " +
+            "FETCH 3 994788, MIN_RACKS 1 968145, MIN_RACKS 3 382249, DEGRADE 3 282944, RESUME 1 358889");
+    }
+
+    @Test
+    void aSetIsRefusedBelowItsLevelWhichIsRaisedAgain() {
+        holds(new Setup(List.of("a", "b", "c"), List.of(2, 3, 1), 2, 2, 2, 1, Set.of()), "FETCH 1 1, PRODUCE_QUORUM 1 382502, LOWER 2 88421, " +
+            "DELIVER_PROMPT 2 4549, RAISE 1 830959");
+    }
+
+    @Test
     void aReplicaReturnsThatIsEligibleNoMore() {
         holds(new Setup(List.of("a", "b", "a", "b"), List.of(2, 3, 1, 4), 3, 1, 1, 1, Set.of()), "REASSIGN 4 551334, PRODUCE_ONE 3 31024, " +
             "FETCH 3 0, FETCH 3 0, METADATA 2 0, CONSUME 3 0, FENCE 2 0, REPLACE 3 0, REASSIGN 2 67252, REPLACE 3 0");

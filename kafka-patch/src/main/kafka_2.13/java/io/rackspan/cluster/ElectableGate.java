@@ -65,8 +65,9 @@ public final class ElectableGate {
     private volatile Assignment assignment = new Assignment(List.of(), List.of());
     private volatile Awaited awaited = new Awaited(null, null, 0, 0, null, List.of());
 
-    /** The partition epoch at which the controller has refused a proposal: none follows before a later one is registered. */
+    /** The partition epoch at which the controller has refused a proposal: none follows before a later one is registered, or the rules are others. */
     private volatile int refusedAt = NEVER;
+    private volatile RackRules refusedUnder = null;
     private volatile boolean wasAwaited = false;
     private volatile long awaitedMs = 0;
     private volatile long changedMs = 0;
@@ -112,7 +113,13 @@ public final class ElectableGate {
     /** The controller has refused the proposal that was made at this partition epoch, and will accept no copy of it. */
     public void refused(int partitionEpoch) {
         proposed = null;
+        refusedUnder = racks.rules();
         refusedAt = partitionEpoch;
+    }
+
+    /** At a level without sets a refusal leaves the partition epoch, and the level may be raised again. */
+    private boolean isRefused(int partitionEpoch) {
+        return refusedAt >= partitionEpoch && refusedUnder == racks.rules();
     }
 
     /** This broker leads no more, or begins to. */
@@ -212,7 +219,7 @@ public final class ElectableGate {
      * @param answered what was acknowledged above the high watermark is below this: by acks=min.insync.replicas, or by a leader before
      */
     public boolean isChangeDue(int partitionEpoch, long answered, long nowMs) {
-        if (!isActive() || refusedAt >= partitionEpoch || proposed != null)
+        if (!isActive() || isRefused(partitionEpoch) || proposed != null)
             return false;
         UnifiedLog log = partition.log();
         if (log == null)
@@ -233,7 +240,7 @@ public final class ElectableGate {
 
     /** The set to be proposed with an ISR; null if it stays. Propose what it returns: it is awaited from now on. */
     public Electable proposal(Collection<Integer> isr, int partitionEpoch, long answered, long nowMs) {
-        if (!isActive() || refusedAt >= partitionEpoch)
+        if (!isActive() || isRefused(partitionEpoch))
             return null;
         Electable chosen = choice(isr, answered, nowMs);
         if (chosen != null) {
