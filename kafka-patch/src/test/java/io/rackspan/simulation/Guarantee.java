@@ -32,6 +32,8 @@ final class Guarantee {
     private final BitSet isAcknowledged = new BitSet();
     private final BitSet isPromised = new BitSet();
     private final BitSet isRead = new BitSet();
+    /** Records that a high watermark passed without a degrade, with as many racks as were required then. */
+    private final BitSet isCommitted = new BitSet();
     private final long[] mark;
     private final long[] markEpoch;
     private final int[] markProcess;
@@ -110,8 +112,8 @@ final class Guarantee {
                 ", which only " + held + " ever had, with " + settings);
         isAcknowledged.set(request.record());
         boolean isKept = request.acks() == Writes.ALL || keepsQuorum(leader);
-        // What was replicated in all racks that the replicas are in before a degrade is in no range of it
-        if (span(leader, held) < Math.min(promisedRacks(leader), span(leader, leader.original())))
+        // What was replicated in all racks that the replicas are in before a degrade is in no range of it, nor what was committed before
+        if (span(leader, held) < Math.min(promisedRacks(leader), span(leader, leader.original())) && !isCommitted.get(request.record()))
             degraded.add(new Degraded(request.offset(), request.record(), isKept));
         if (isKept && !isPromised.get(request.record())) {
             isPromised.set(request.record());
@@ -134,8 +136,12 @@ final class Guarantee {
         return Math.min(promisedRacks(leader.image()), promisedRacks(leader.cache().currentImage()));
     }
 
+    private static Degrade degrade(MetadataImage image) {
+        return Degrade.of(image.configs().configMapForResource(Settings.TOPIC).get(Degrade.NAME));
+    }
+
     private static int promisedRacks(MetadataImage image) {
-        Degrade degrade = Degrade.of(image.configs().configMapForResource(Settings.TOPIC).get(Degrade.NAME));
+        Degrade degrade = degrade(image);
         if (degrade == null)
             return Settings.of(image).minRacks();
         return degrade.from().isEmpty() ? Settings.clusterDefault(image) : Integer.parseInt(degrade.from());
@@ -235,8 +241,13 @@ final class Guarantee {
     private void checkHighWatermark(Broker leader) {
         int id = leader.id;
         long now = leader.partition().memory().highWatermark();
-        if (markProcess[id] == leader.process() && markEpoch[id] == leader.partition().getLeaderEpoch() && now < mark[id])
-            violated(Violation.Kind.HIGH_WATERMARK_FELL, "on leader " + id + " from " + mark[id] + " to " + now);
+        if (markProcess[id] == leader.process() && markEpoch[id] == leader.partition().getLeaderEpoch()) {
+            if (now < mark[id])
+                violated(Violation.Kind.HIGH_WATERMARK_FELL, "on leader " + id + " from " + mark[id] + " to " + now);
+            if (degrade(leader.image()) == null && degrade(leader.cache().currentImage()) == null)
+                for (long offset = mark[id]; offset < now; offset++)
+                    isCommitted.set(leader.disk.entries.get((int) offset).record());
+        }
         markProcess[id] = leader.process();
         markEpoch[id] = leader.partition().getLeaderEpoch();
         mark[id] = now;
