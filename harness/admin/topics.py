@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from uuid import UUID
 
-from confluent_kafka import TopicPartition
+from confluent_kafka import TopicCollection, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it exports them without saying so
     AdminClient,
     AlterConfigOpType,
@@ -48,6 +49,13 @@ class Topics:
         client.create_topics([topic], operation_timeout=self._seconds, request_timeout=self._seconds)[name].result(
             self._seconds
         )
+
+    def id(self, name: str) -> UUID:
+        """The topic's id. Raises KafkaException."""
+        described = self._client().describe_topics(TopicCollection([name]), request_timeout=self._seconds)
+        found = described[name].result(self._seconds).topic_id
+        high, low = found.get_most_significant_bits(), found.get_least_significant_bits()
+        return UUID(int=(high % 2**64) << 64 | low % 2**64)
 
     def delete(self, name: str) -> None:
         """Removes a topic with all its records. Raises KafkaException."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ from harness.common.wait import Pending, pause, wait_for
 from harness.faults.process import nodes_down
 from harness.load.client import LoadClient
 from harness.load.command import Produce
-from harness.recording import follower_fetches
+from harness.recording import electable_sets, follower_fetches
 from harness.run_folder.run_folder import RunFolder
 from harness.spec.cluster_spec import ClusterSpec
 from harness.spec.rackspan_level import at_level
@@ -108,6 +108,7 @@ def run_bench(
             with progress.step("fetches of the followers collected"):
                 for cluster in clusters.values():
                     _collect(run, cluster, [m.name for m in workload.modes])
+                _note_sets(run, mode_runs)
     return run.path
 
 
@@ -348,3 +349,17 @@ def _collect(run: RunFolder, cluster: KafkaCluster, topics: list[str]) -> None:
         rows = follower_fetches.parse(node.host.read(node.debug_file).splitlines(), topics)
         if rows.num_rows:
             run.add_fetches(rows, node.name)
+
+
+def _note_sets(run: RunFolder, mode_runs: Sequence[ModeRun]) -> None:
+    """Which electable sets the modes' topics had, and from when on."""
+    sets = []
+    for mode_run in mode_runs:
+        mode_run.cluster.backend.enter()
+        topic = mode_run.topics.id(mode_run.mode.name)
+        sets += [
+            {"topic": mode_run.mode.name, "partition": c.partition, "t_ns": c.t_ns, "members": list(c.members)}
+            for c in electable_sets.changes(mode_run.cluster)
+            if c.topic_id == topic
+        ]
+    run.event("note", "electable-sets", data={"sets": sets})

@@ -34,6 +34,11 @@ def may_lag(acks: str, settings: Mapping[str, Any], level: int | None) -> bool:
     return is_early(acks, settings) and (level or 1) < ELECTABLE_SETS
 
 
+def has_set(mode: Mapping[str, Any]) -> bool:
+    """True for a mode with acks=min.insync.replicas at a level of rackspan.version that has electable sets."""
+    return mode.get("acks") in EARLY and (mode.get("level") or 1) >= ELECTABLE_SETS
+
+
 def promise(acks: str, settings: Mapping[str, Any], level: int | None = None) -> str:
     """The promise of an acknowledgement, with the settings of the topic and the level of rackspan.version; empty where
     the settings are not known.

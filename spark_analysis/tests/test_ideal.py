@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from spark_analysis.input.folders import read_folder
 from spark_analysis.report import document, render
 from spark_analysis.report.benchmark.oracle import not_shown
 from spark_analysis.report.run_part import part_of
+from spark_analysis.tests.generated import SECOND, START, event
 from spark_analysis.tests.generated_bench import FAR, bench_run, measured, section_of
 from spark_analysis.tests.test_bench_report import NEAR_P50, goal
 from spark_analysis.tests.test_campaigns import rows_of, write
@@ -87,6 +89,41 @@ def test_an_answer_before_its_ideal_is_counted_and_never_moved_to_it(spark: Spar
     assert "1, by up to 0.20 ms" in Text(render.page(document.build([part], []))).text
     after = [r["value"] for r in made.raw.tables["ideal"].to_pylist() if r["measure"] == "after_us"]
     assert min(after) == -200.0, "not clamped"
+
+
+@pytest.mark.parametrize(
+    ("sets", "verdict", "ideal"),
+    [
+        ([(2, [1, 3])], "meets the goal", 3 * NEAR_P50),  # the far one is waited for, and is in time for its ideal
+        ([(2, [1, 2])], "does not meet the floor", NEAR_P50),
+        ([(2, [])], "does not meet the floor", NEAR_P50),  # no set: any who suffice
+        ([(2, [1, 3]), (-1, [1, 3])], "not shown: the ideal is known for 86.67 % of the records", None),
+        ([], "not shown: the ideal is known for 0.00 % of the records of acks=min.insync.replicas", None),
+    ],
+)
+def test_the_ideal_at_level_2_is_that_of_the_electable_set(
+    spark: SparkSession, tmp_path: Path, sets: list[list[Any]], verdict: str, ideal: float | None
+) -> None:
+    """The candidate is answered like acks=all here, when the far follower has its records."""
+    path = bench_run(tmp_path / "run", rtt_ms=RTT, of_modes={"candidate": {"level": 2}})
+    far = {row["seq"]: row["done_ns"] - row["due_ns"] for row in rows_of(path, "acks") if row["producer"] == "all"}
+    acks = [
+        row | ({"done_ns": row["due_ns"] + far[row["seq"]]} if row["producer"] == "minisr" else {})
+        for row in rows_of(path, "acks")
+    ]
+    write(path, "acks", acks)
+    begun, ended = (of(row["due_ns"] for row in acks) for of in (min, max))
+    noted = [
+        {"topic": "minisr", "partition": 0, "t_ns": int((begun if s > 0 else ended) - abs(s) * SECOND), "members": m}
+        for s, m in sets
+    ]
+    if noted:
+        with (path / "events.jsonl").open("a") as out:
+            out.write(json.dumps(event(ended - START, "note", "electable-sets", sets=noted)) + "\n")
+    row = goal(section_of(spark, path).data, "P3")
+    assert row["verdict"].startswith(verdict)
+    if ideal is not None:
+        assert f"after the ideal of {ideal:.2f} ms" in row["note"]
 
 
 @pytest.mark.variant

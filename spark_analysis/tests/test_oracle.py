@@ -63,3 +63,23 @@ def test_a_quantile_is_the_order_statistic(spark: SparkSession, m: int, k: int) 
         assert observed[1] == want[1]
         assert observed[0] == want[0] or record["seq"] not in got, f"record {record['seq']}"
     assert sum(ideal is not None for ideal, _ in got.values()) >= 20
+
+
+def test_a_set_has_a_record_when_its_last_member_has_it(spark: SparkSession) -> None:
+    acks, fetches = made(seed=7)
+    racks = spark.createDataFrame(list(RACKS.items()), "broker int, rack string")
+    found = oracle.arrivals(frame(spark, "acks", acks), frame(spark, "fetches", fetches), racks)
+    members = F.array(*(F.lit(broker) for broker in (1, 3, 5)))  # the leader of either partition is one of them
+    rows = found.withColumn("members", members).withColumn("ideal", oracle.members_ns("members")).collect()
+    got = {r["seq"]: r["ideal"] for r in rows}
+    known = 0
+    for record in acks:
+        leader = 1 if record["partition"] == 0 else 3
+        times = []
+        for member in {1, 3, 5} - {leader}:
+            passed = [f for f in fetches if f["partition"] == record["partition"] and f["follower"] == member]
+            times.append(min((f["mono_ns"] for f in passed if f["leo"] > record["offset"]), default=None))
+        want = None if None in times else max(at for at in times if at is not None)
+        assert got.get(record["seq"]) == want, f"record {record['seq']}"
+        known += want is not None
+    assert known >= 20

@@ -1,7 +1,8 @@
 """The ideal quorum: when the leader of each record knew from fetches that enough followers in enough racks had it.
 
 With m replicas and k racks needed, the leader counting in both, that is max(T_(m-1), D_(k-1)): the (m-1)-th follower,
-and the (k-1)-th rack other than the leader's, each by its first follower. Waiting for all is the last follower.
+and the (k-1)-th rack other than the leader's, each by its first follower. Waiting for all is the last follower, waiting
+for an electable set the last of its members.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _PLACE = ["run", "topic", "partition"]
 
 def arrivals(acked: DataFrame, fetches: DataFrame, racks: DataFrame) -> DataFrame:
     """One row per record: followers_ns (when each follower's fetch showed that it holds the record, earliest first),
-    racks_ns (the same for each rack other than the leader's, by its first follower).
+    racks_ns (the same for each rack other than the leader's, by its first follower), leader, and follower_ns (by id).
 
     ``acked`` has topic, partition and offset; ``racks`` broker and rack. A follower whose fetches never
     passed a record has no entry.
@@ -50,13 +51,19 @@ def arrivals(acked: DataFrame, fetches: DataFrame, racks: DataFrame) -> DataFram
     elsewhere = F.when(F.col("follower_rack") != F.col("leader_rack"), F.element_at("times", 1))
     return (
         found.groupBy(*_RECORD, "leader_rack", "follower_rack")
-        .agg(F.sort_array(F.collect_list("known_ns")).alias("times"))
+        .agg(
+            F.sort_array(F.collect_list("known_ns")).alias("times"),
+            F.first("leader").alias("leader"),
+            F.collect_list(F.struct("follower", "known_ns")).alias("each"),
+        )
         .groupBy(*_RECORD)
         .agg(
+            F.first("leader").alias("leader"),
+            F.map_from_entries(F.flatten(F.collect_list("each"))).alias("follower_ns"),
             F.sort_array(F.flatten(F.collect_list("times"))).alias("followers_ns"),
             F.sort_array(F.collect_list(elsewhere)).alias("racks_ns"),
         )
-        .select(*_RECORD, "followers_ns", "racks_ns")
+        .select(*_RECORD, "leader", "followers_ns", "racks_ns", "follower_ns")
     )
 
 
@@ -73,6 +80,13 @@ def all_ns(followers: int) -> Column:
     return F.when(F.size("followers_ns") == followers, F.array_max("followers_ns"))
 
 
+def members_ns(members: str) -> Column:
+    """When every member of the set in that column had the record; null if that was never observed."""
+    others = F.filter(members, lambda member: member != F.col("leader"))
+    times = F.transform(others, lambda member: F.element_at("follower_ns", member))
+    return F.when(~F.exists(times, lambda at: at.isNull()), F.coalesce(F.array_max(times), F.lit(0).cast("long")))
+
+
 def _nth(times: str, number: Column) -> Column:
     """The entry at a position from 1 on; 0 for position 0, since the leader itself has the record first."""
     return F.when(number <= 0, F.lit(0).cast("long")).otherwise(F.get(F.col(times), number - 1))
@@ -83,10 +97,13 @@ def counted(beside: DataFrame, followers: int, *, exact: bool) -> DataFrame:
     measure, value, records. Records whose ideal was never observed are skipped.
 
     ``beside`` are acknowledged records with what `arrivals` says of them, and m and k: replicas and racks that an
-    answer waits for, m = 0 for all ``followers``.
+    answer waits for, m = 0 for all ``followers``; ``with_set`` where a set is waited for in place of them, and its
+    ``members``: empty where there was none, null where that is not known.
     """
     sent_mono = F.col("due_mono_ns") + F.col("sent_ns") - F.col("due_ns")
-    ideal = F.when(F.col("m") > 0, quorum_ns(F.col("m"), F.col("k"))).otherwise(all_ns(followers))
+    anyone = F.when(F.col("m") > 0, quorum_ns(F.col("m"), F.col("k"))).otherwise(all_ns(followers))
+    of_set = F.when(F.size("members") > 0, members_ns("members")).when(F.size("members") == 0, anyone)
+    ideal = F.when(F.col("with_set"), of_set).otherwise(anyone)
     measured = (
         beside.withColumn("ideal_ns", ideal - sent_mono)
         .where(F.col("ideal_ns").isNotNull())

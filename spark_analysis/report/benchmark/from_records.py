@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +19,7 @@ from spark_analysis.report import times
 from spark_analysis.report.benchmark.blocks import FAULT
 from spark_analysis.report.benchmark.raw import AROUND_BUCKET_NS, Raw, kept_events
 from spark_analysis.report.collected import rows
-from spark_analysis.report.promises import EARLY, required, waits
+from spark_analysis.report.promises import EARLY, has_set, required, waits
 from spark_analysis.statistics import histograms
 from spark_analysis.statistics.counts import RECORDS, VALUE
 from spark_analysis.transforms import benchmark, end_to_end, latency, oracle
@@ -27,6 +28,8 @@ from spark_analysis.transforms.clock import CLOCK_OBSERVED
 # So many records and every microsecond is a value of its own; beyond, values are buckets of 0.4 %.
 EXACT_UP_TO = 2_000_000
 _AROUND_BEFORE_S = 5.0
+# A leader counts over the new set, too, before the controller has written it, and over it alone when it reads that.
+_CHANGING_NS = 1_000_000_000
 
 
 def raw_of(spark: SparkSession, run: Run, manifest: dict[str, Any]) -> Raw:
@@ -107,18 +110,40 @@ def _ideal(spark: SparkSession, run: Run, inside: DataFrame, spec: dict[str, Any
         "broker int, rack string",
     )
     waiting = [mode for mode in spec["modes"] if waits(mode["acks"])]
-    needs = spark.createDataFrame([_needed(mode, spec) for mode in waiting], "role string, m int, k int")
+    needs = spark.createDataFrame(
+        [_needed(mode, spec) for mode in waiting], "role string, m int, k int, with_set boolean"
+    )
     followers = spec["topic"]["replication"] - 1
     beside = quiet.join(oracle.arrivals(quiet, run.fetches, racks), on=["run", "producer", "seq"], how="inner")
     beside = beside.join(F.broadcast(needs), on="role", how="inner")
-    return oracle.counted(beside, followers, exact=exact).toArrow()
+    return oracle.counted(_with_members(spark, beside, run.events), followers, exact=exact).toArrow()
 
 
-def _needed(mode: dict[str, Any], spec: dict[str, Any]) -> tuple[str, int, int]:
-    """Replicas and racks that an answer waits for, the leader included; 0 replicas: all of them."""
+def _needed(mode: dict[str, Any], spec: dict[str, Any]) -> tuple[str, int, int, bool]:
+    """Replicas and racks that an answer waits for, the leader included, 0 replicas: all of them; and whether it waits
+    for an electable set.
+    """
     if mode["acks"] not in EARLY:
-        return mode["role"], 0, 0
-    return mode["role"], *required({**spec["topic"]["settings"], **mode["topic"]})
+        return mode["role"], 0, 0, False
+    return mode["role"], *required({**spec["topic"]["settings"], **mode["topic"]}), has_set(mode)
+
+
+def _with_members(spark: SparkSession, records: DataFrame, events: Sequence[dict[str, Any]]) -> DataFrame:
+    """Records with ``members``: the electable set of their partition, null where the run does not say it, or it changed
+    shortly before or after.
+    """
+    noted = [e["data"]["sets"] for e in events if (e["kind"], e["name"]) == ("note", "electable-sets")]
+    changes = sorted((c["topic"], c["partition"], c["t_ns"], c["members"]) for sets in noted for c in sets)
+    ends = [then[2] if then[:2] == now[:2] else 2**62 for now, then in pairwise([*changes, ("", -1, 0, [])])]
+    known = [
+        (topic, partition, members, t_ns + _CHANGING_NS, end - _CHANGING_NS)
+        for (topic, partition, t_ns, members), end in zip(changes, ends, strict=True)
+    ]
+    schema = "topic string, partition int, members array<int>, from_ns long, until_ns long"
+    sets = F.broadcast(spark.createDataFrame(known, schema)).alias("sets")
+    here = [F.col(f"sets.{name}") == records[name] for name in ("topic", "partition")]
+    within = (records["due_ns"] >= F.col("sets.from_ns")) & (records["due_ns"] < F.col("sets.until_ns"))
+    return records.join(sets, on=[*here, within], how="left").select(*(records[c] for c in records.columns), "members")
 
 
 def _around(

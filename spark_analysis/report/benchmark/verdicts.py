@@ -9,7 +9,7 @@ from spark_analysis.report import words
 from spark_analysis.report.benchmark.comparison import noise_at
 from spark_analysis.report.benchmark.goals import GOALS, NOT_MEASURED, evaluated, of_the_ideal
 from spark_analysis.report.benchmark.rounds import Rounds, noise_of
-from spark_analysis.report.promises import EARLY, ELECTABLE_SETS, STOCK
+from spark_analysis.report.promises import EARLY, STOCK, has_set
 from spark_analysis.statistics import stats
 from spark_analysis.statistics.verdict_words import NO_UNAFFECTED, NOT_ENOUGH
 
@@ -24,7 +24,7 @@ def goals(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     of = {mode["role"]: mode for mode in data["modes"]}
     if "baseline" in of and of["baseline"].get("acks") in EARLY:
         other = fault or data.get("knee") or data["workload"].get("stalls") or data.get("end_to_end")
-        beside = _has_set(of.get("candidate")) and not _has_set(of["baseline"])
+        beside = has_set(of.get("candidate", {})) and not has_set(of["baseline"])
         return _level_2(data, measured) if beside and not other else []
     if data.get("knee"):
         return _throughput(data)
@@ -41,11 +41,6 @@ def goals(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
         early = new["acks"] in EARLY
         return [*_stock(data, measured), *([*_distances(data, measured), *_ideal(data, measured)] if early else [])]
     return _paused(data, measured) if fault["how"] == "pause" else _killed(data, of)
-
-
-def _has_set(mode: dict[str, Any] | None) -> bool:
-    """True for acks=min.insync.replicas at a level of rackspan.version that has electable sets."""
-    return mode is not None and mode.get("acks") in EARLY and (mode.get("level") or 1) >= ELECTABLE_SETS
 
 
 def _level_2(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
@@ -179,7 +174,7 @@ def _killed(data: dict[str, Any], of: dict[str, dict[str, Any]]) -> list[dict[st
     # A broker is named by its rack and a number, with a dash where the rack ends in a digit.
     leads = bool({target, re.sub(r"-?\d+$", "", target)} & {*data["workload"]["topic"]["leaders"]})
     old = of.get("baseline", {})
-    against_stock = _has_set(of.get("candidate")) and (old.get("distribution"), old.get("acks")) == (STOCK, "all")
+    against_stock = has_set(of.get("candidate", {})) and (old.get("distribution"), old.get("acks")) == (STOCK, "all")
     if leads and not against_stock:
         return []  # an election takes the same time in every mode
     silence = data["fault"]["silence_ratio"], noise_of(data["fault"]["silence_again"])
