@@ -166,13 +166,17 @@ def test_p0_is_patched_over_stock_and_measured_only_where_stock_takes_part() -> 
         ("P0", pytest.approx(1.02), NO_CONTROL),
         ("P0", pytest.approx(1.02), NO_CONTROL),
     ]
-    calm = verdicts.goals({**data, "noise": [{"per_thousand": q, "factor": 1.001} for q in (500, 990)]}, found)
+    calm = verdicts.goals(
+        {**data, "noise": [{"part": "quiet", "per_thousand": q, "factor": 1.001} for q in (500, 990)]}, found
+    )
     assert [row["verdict"] for row in calm] == [GOAL_MET, GOAL_MET]
     assert rows[0]["note"] == "", "no control, no verdict"
     assert calm[0]["note"] == "equal within a factor of 1.05: shown, p = 0.016"
-    close = verdicts.goals({**data, "noise": [{"per_thousand": q, "factor": 1.04} for q in (500, 990)]}, found)
+    close = verdicts.goals(
+        {**data, "noise": [{"part": "quiet", "per_thousand": q, "factor": 1.04} for q in (500, 990)]}, found
+    )
     assert close[0]["note"] == "equal within a factor of 1.05: not shown, p = 1", "the noise takes the margin"
-    loud = verdicts.goals({**data, "noise": [{"per_thousand": 500, "factor": 1.07}]}, found)
+    loud = verdicts.goals({**data, "noise": [{"part": "quiet", "per_thousand": 500, "factor": 1.07}]}, found)
     assert loud[0]["verdict"] == "not shown: acks=all differs from itself by a factor of 1.07, more than the floor"
     assert loud[1]["verdict"] == NO_CONTROL
     assert verdicts.goals({**data, "modes": modes}, found) == [], "a candidate that waits for all has no other goal"
