@@ -52,7 +52,8 @@ class Topics:
 
     def id(self, name: str) -> UUID:
         """The topic's id. Raises KafkaException."""
-        described = self._client().describe_topics(TopicCollection([name]), request_timeout=self._seconds)
+        client = self._client()  # kept until the answer is there
+        described = client.describe_topics(TopicCollection([name]), request_timeout=self._seconds)
         found = described[name].result(self._seconds).topic_id
         high, low = found.get_most_significant_bits(), found.get_least_significant_bits()
         return UUID(int=(high % 2**64) << 64 | low % 2**64)
