@@ -229,12 +229,14 @@ def test_the_next_up_uses_kept_data(home: Path) -> None:
     spec = small("kept")
     cluster = KafkaCluster.up(spec)
     Topics(cluster.bootstrap).create("t", [[1], [1]])
+    topic = Topics(cluster.bootstrap).id("t")
     cluster.down(keep_data=True)
     assert set(cluster.node_states(["a1", "ctrl-1"]).values()) == {"stopped"}
     with pytest.raises(RackspanError, match="was kept with another spec"):
         KafkaCluster.up(small("kept", racks="a:2"))
     again = KafkaCluster.up(spec)
     assert {p.topic for p in again.view().partitions} == {"t"}
+    assert Topics(again.bootstrap).id("t") == topic and topic.int > 0
     again.down()
     assert_removed(again)
 
