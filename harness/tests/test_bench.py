@@ -32,7 +32,7 @@ SMALL: dict[str, Any] = {
         {"name": "minisr", "role": "candidate", "acks": "min.insync.replicas"},
         {"name": "all", "role": "baseline", "acks": "all"},
     ],
-    "blocks": {"rounds": 2, "seconds": 2, "settle": 0.5, "warmup": 4},  # a set is known a second after it was written
+    "blocks": {"rounds": 2, "seconds": 2, "settle": 0.5, "warmup": 3},
     "fault": {"how": "pause", "target": "c1", "seconds": 3, "recover": 0.5},
     "oracle": True,
     "limits": {"send_lag_p99_ms": 60000, "cpu_busy": 1, "steal": 1},

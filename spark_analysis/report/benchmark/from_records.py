@@ -29,7 +29,7 @@ from spark_analysis.transforms.clock import CLOCK_OBSERVED
 EXACT_UP_TO = 2_000_000
 _AROUND_BEFORE_S = 5.0
 # A leader counts over the new set, too, before the controller has written it, and over it alone when it reads that.
-_CHANGING_NS = 1_000_000_000
+_CHANGING_NS = 100_000_000
 
 
 def raw_of(spark: SparkSession, run: Run, manifest: dict[str, Any]) -> Raw:
