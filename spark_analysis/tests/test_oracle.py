@@ -83,3 +83,14 @@ def test_a_set_has_a_record_when_its_last_member_has_it(spark: SparkSession) -> 
         assert got.get(record["seq"]) == want, f"record {record['seq']}"
         known += want is not None
     assert known >= 20
+
+
+def test_a_record_that_followers_fetched_from_two_leaders_has_an_ideal(spark: SparkSession) -> None:
+    observed = [(5, 1, 3), (7, 1, 2), (9, 2, 3), (11, 2, 1)]
+    place = {"topic": "t", "partition": 0, "leo": 1}
+    fetches = [{**place, "mono_ns": at, "leader": leader, "follower": who} for at, leader, who in observed]
+    racks = spark.createDataFrame(list(RACKS.items()), "broker int, rack string")
+    found = oracle.arrivals(frame(spark, "acks", [ack(0, 0, 1, offset=0)]), frame(spark, "fetches", fetches), racks)
+    members = F.array(F.lit(2), F.lit(3))
+    (row,) = found.withColumn("members", members).withColumn("ideal", oracle.members_ns("members")).collect()
+    assert (row["leader"], row["followers_ns"], row["ideal"]) == (2, [5, 7, 9, 11], 5)

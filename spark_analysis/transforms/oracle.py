@@ -19,7 +19,8 @@ _PLACE = ["run", "topic", "partition"]
 
 def arrivals(acked: DataFrame, fetches: DataFrame, racks: DataFrame) -> DataFrame:
     """One row per record: followers_ns (when each follower's fetch showed that it holds the record, earliest first),
-    racks_ns (the same for each rack other than the leader's, by its first follower), leader, and follower_ns (by id).
+    racks_ns (the same for each rack other than the leader's, by its first follower), leader, and fetched (an array of
+    follower and known_ns).
 
     ``acked`` has topic, partition and offset; ``racks`` broker and rack. A follower whose fetches never
     passed a record has no entry.
@@ -48,22 +49,21 @@ def arrivals(acked: DataFrame, fetches: DataFrame, racks: DataFrame) -> DataFram
         .join(rack_of["leader"], on="leader", how="inner")
         .join(rack_of["follower"], on="follower", how="inner")
     )
-    elsewhere = F.when(F.col("follower_rack") != F.col("leader_rack"), F.element_at("times", 1))
+    elsewhere = F.when(F.col("follower_rack") != F.col("leader_rack"), F.col("first_ns"))
     return (
         found.groupBy(*_RECORD, "leader_rack", "follower_rack")
         .agg(
-            F.sort_array(F.collect_list("known_ns")).alias("times"),
-            F.first("leader").alias("leader"),
+            F.min("known_ns").alias("first_ns"),
+            F.max("leader").alias("leader"),
             F.collect_list(F.struct("follower", "known_ns")).alias("each"),
         )
         .groupBy(*_RECORD)
         .agg(
-            F.first("leader").alias("leader"),
-            F.map_from_entries(F.flatten(F.collect_list("each"))).alias("follower_ns"),
-            F.sort_array(F.flatten(F.collect_list("times"))).alias("followers_ns"),
+            F.max("leader").alias("leader"),
+            F.flatten(F.collect_list("each")).alias("fetched"),
             F.sort_array(F.collect_list(elsewhere)).alias("racks_ns"),
         )
-        .select(*_RECORD, "leader", "followers_ns", "racks_ns", "follower_ns")
+        .select(*_RECORD, "leader", F.sort_array("fetched.known_ns").alias("followers_ns"), "racks_ns", "fetched")
     )
 
 
@@ -83,8 +83,13 @@ def all_ns(followers: int) -> Column:
 def members_ns(members: str) -> Column:
     """When every member of the set in that column had the record; null if that was never observed."""
     others = F.filter(members, lambda member: member != F.col("leader"))
-    times = F.transform(others, lambda member: F.element_at("follower_ns", member))
+    times = F.transform(others, _first_of)
     return F.when(~F.exists(times, lambda at: at.isNull()), F.coalesce(F.array_max(times), F.lit(0).cast("long")))
+
+
+def _first_of(follower: Column) -> Column:
+    """When a follower first had the record, by any leader; null if that was never observed."""
+    return F.array_min(F.filter("fetched", lambda fetch: fetch.follower == follower).known_ns)
 
 
 def _nth(times: str, number: Column) -> Column:
