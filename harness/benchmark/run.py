@@ -108,7 +108,7 @@ def run_bench(
             with progress.step("fetches of the followers collected"):
                 for cluster in clusters.values():
                     _collect(run, cluster, [m.name for m in workload.modes])
-                _note_sets(run, mode_runs)
+                _note_sets(run, list(clusters.values()), mode_runs)
     return run.path
 
 
@@ -351,15 +351,15 @@ def _collect(run: RunFolder, cluster: KafkaCluster, topics: list[str]) -> None:
             run.add_fetches(rows, node.name)
 
 
-def _note_sets(run: RunFolder, mode_runs: Sequence[ModeRun]) -> None:
+def _note_sets(run: RunFolder, clusters: Sequence[KafkaCluster], mode_runs: Sequence[ModeRun]) -> None:
     """Which electable sets the modes' topics had, and from when on."""
     sets = []
-    for mode_run in mode_runs:
-        mode_run.cluster.backend.enter()
-        topic = mode_run.topics.id(mode_run.mode.name)
+    for cluster in clusters:
+        cluster.backend.enter()
+        names = {m.topics.id(m.mode.name): m.mode.name for m in mode_runs if m.cluster is cluster}
         sets += [
-            {"topic": mode_run.mode.name, "partition": c.partition, "t_ns": c.t_ns, "members": list(c.members)}
-            for c in electable_sets.changes(mode_run.cluster)
-            if c.topic_id == topic
+            {"topic": names[c.topic_id], "partition": c.partition, "t_ns": c.t_ns, "members": list(c.members)}
+            for c in electable_sets.changes(cluster)
+            if c.topic_id in names
         ]
     run.event("note", "electable-sets", data={"sets": sets})

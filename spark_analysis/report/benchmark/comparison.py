@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spark_analysis.report.benchmark.rounds import BY_ROUND, Rounds
+from spark_analysis.report.benchmark.rounds import BY_ROUND, Rounds, noise_of
 from spark_analysis.statistics import label_swap, stats
 from spark_analysis.statistics.counts import QUANTILES
 from spark_analysis.statistics.verdict_words import IMPROVED, NOT_ENOUGH, REGRESSED, WITHIN_NOISE
@@ -23,9 +23,10 @@ def noises(measured: Rounds) -> list[dict[str, Any]]:
     for part in PARTS:
         for q in QUANTILES:
             found = measured.ratio(("control", part), ("baseline", part), q)
-            if found is not None and found["low"] is not None and not found["not_shown"]:
+            factor = noise_of(found)
+            if found is not None and factor is not None:
                 ends = {"low": found["low"], "high": found["high"]}
-                out.append({"part": part, "per_thousand": q, "factor": stats.noise_factor(**ends), **ends})
+                out.append({"part": part, "per_thousand": q, "factor": factor, **ends})
     return out
 
 
