@@ -25,7 +25,7 @@ from harness.common.wait import Pending, pause, wait_for
 from harness.faults.process import nodes_down
 from harness.load.client import LoadClient
 from harness.load.command import Produce
-from harness.recording import electable_sets, follower_fetches
+from harness.recording import awaited_sets, electable_sets, follower_fetches
 from harness.run_folder.run_folder import RunFolder
 from harness.spec.cluster_spec import ClusterSpec
 from harness.spec.rackspan_level import at_level
@@ -107,8 +107,7 @@ def run_bench(
         if workload.oracle:
             with progress.step("fetches of the followers collected"):
                 for cluster in clusters.values():
-                    _collect(run, cluster, [m.name for m in workload.modes])
-                _note_sets(run, list(clusters.values()), mode_runs)
+                    _collect(run, cluster, [m for m in mode_runs if m.cluster is cluster])
     return run.path
 
 
@@ -344,22 +343,20 @@ def _answered(client: LoadClient) -> None:
     wait_for("the client's last answers", probe, 120)
 
 
-def _collect(run: RunFolder, cluster: KafkaCluster, topics: list[str]) -> None:
+def _collect(run: RunFolder, cluster: KafkaCluster, mode_runs: Sequence[ModeRun]) -> None:
+    """Follower fetches of the modes' topics, and what acks=min.insync.replicas waited for."""
+    topics = [m.mode.name for m in mode_runs]
+    steps = []
     for node in cluster.select("brokers"):
-        rows = follower_fetches.parse(node.host.read(node.debug_file).splitlines(), topics)
+        lines = node.host.read(node.debug_file).splitlines()
+        rows = follower_fetches.parse(lines, topics)
         if rows.num_rows:
             run.add_fetches(rows, node.name)
-
-
-def _note_sets(run: RunFolder, clusters: Sequence[KafkaCluster], mode_runs: Sequence[ModeRun]) -> None:
-    """Which electable sets the modes' topics had, and from when on."""
-    sets = []
-    for cluster in clusters:
-        cluster.backend.enter()
-        names = {m.topics.id(m.mode.name): m.mode.name for m in mode_runs if m.cluster is cluster}
-        sets += [
-            {"topic": names[c.topic_id], "partition": c.partition, "t_ns": c.t_ns, "members": list(c.members)}
-            for c in electable_sets.changes(cluster)
-            if c.topic_id in names
-        ]
-    run.event("note", "electable-sets", data={"sets": sets})
+        steps += awaited_sets.parse(lines, topics)
+    cluster.backend.enter()
+    names = {m.topics.id(m.mode.name): m.mode.name for m in mode_runs}
+    sets: dict[tuple[str, int], dict[int, tuple[int, ...] | None]] = {}
+    for change in electable_sets.partition_changes(cluster):
+        if change.topic_id in names:
+            sets.setdefault((names[change.topic_id], change.partition), {})[change.epoch] = change.members
+    run.event("note", "awaited-sets", data={"sets": awaited_sets.as_data(awaited_sets.awaited(steps, sets))})

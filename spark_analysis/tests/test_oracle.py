@@ -85,6 +85,47 @@ def test_a_set_has_a_record_when_its_last_member_has_it(spark: SparkSession) -> 
     assert known >= 20
 
 
+# What a leader waits for from a time on, and when all that it waits for holds a record that was sent at 0: broker 2 has
+# it at 10, 3 at 20, and nothing is known of 4.
+AWAITED: list[tuple[list[tuple[int, list[int] | None]], int | None]] = [
+    ([(0, [1, 2])], 10),
+    ([(0, [1, 3])], 20),
+    ([(0, [1, 4])], None),  # never held by all
+    ([(0, [])], 10),  # no set: any two
+    ([(0, [1, 2]), (10, [1, 2, 3]), (15, [1, 3])], 20),  # too late for the set that was committed
+    ([(0, [1, 2]), (11, [1, 2, 3]), (15, [1, 3])], 10),
+    ([(0, [1, 2, 3]), (21, [1, 3])], 20),  # held by both sets before the proposed one is committed
+    ([(0, [1, 3]), (5, [1, 2, 3]), (15, [1, 2])], 15),  # held by the new set before it was the only one
+    ([(0, [1, 2]), (5, [1, 2, 4]), (30, [1, 2])], 30),
+    ([(0, None)], None),
+    ([(0, [1, 2]), (10, None), (15, [1, 3])], None),
+    ([(0, [1, 2]), (11, None)], 10),
+    ([(0, None), (1, [1, 2])], None),  # not known while it was under way
+    ([], None),
+]
+
+
+def test_the_ideal_is_that_of_what_is_awaited_at_its_time(spark: SparkSession) -> None:
+    """Each case twice: the second time another broker waits, which says nothing of the records of this leader."""
+    acks, fetches, sets = [], [], []
+    for number, (awaited, _) in enumerate([*AWAITED, *AWAITED]):
+        times = {"due_ns": 7, "due_mono_ns": 0, "sent_ns": 7, "done_ns": 40}
+        acks.append({**ack(number, 0, 1, partition=number, offset=0), **times})
+        place = {"topic": "t", "partition": number, "leader": 1, "leo": 1}
+        fetches += [{**place, "mono_ns": at, "follower": who} for at, who in ((10, 2), (20, 3))]
+        waiting = 1 if number < len(AWAITED) else 2
+        ends = [*(at for at, _ in awaited[1:]), 2**62]
+        sets += [("t", number, waiting, who, at, end) for (at, who), end in zip(awaited, ends, strict=False)]
+    racks = spark.createDataFrame(list(RACKS.items()), "broker int, rack string")
+    acked = frame(spark, "acks", acks)
+    beside = oracle.arrivals(acked, frame(spark, "fetches", fetches), racks).join(acked, on=["run", "producer", "seq"])
+    beside = beside.withColumns({"m": F.lit(2), "k": F.lit(1), "with_set": F.lit(True)})
+    schema = "topic string, partition int, leader int, members array<int>, from_ns long, until_ns long"
+    rows = oracle.with_sets(beside, spark.createDataFrame(sets, schema)).select("seq", "set_ns").collect()
+    found = dict(sorted((row["seq"], row["set_ns"]) for row in rows))
+    assert list(found.values()) == [ideal for _, ideal in AWAITED] + [None] * len(AWAITED)
+
+
 def test_a_record_that_followers_fetched_from_two_leaders_has_an_ideal(spark: SparkSession) -> None:
     observed = [(5, 1, 3), (7, 1, 2), (9, 2, 3), (11, 2, 1)]
     place = {"topic": "t", "partition": 0, "leo": 1}

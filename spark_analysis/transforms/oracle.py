@@ -12,9 +12,12 @@ from pyspark.sql import functions as F
 
 from spark_analysis.statistics.ideal import AFTER, FROM_SEND, IDEAL
 from spark_analysis.transforms.benchmark import bucket
+from spark_analysis.transforms.clock import mono
 
 _RECORD = ["run", "producer", "seq"]
 _PLACE = ["run", "topic", "partition"]
+# An answer that comes so much before its ideal is still seen to be early.
+_LATER_NS = 100_000_000
 
 
 def arrivals(acked: DataFrame, fetches: DataFrame, racks: DataFrame) -> DataFrame:
@@ -97,20 +100,46 @@ def _nth(times: str, number: Column) -> Column:
     return F.when(number <= 0, F.lit(0).cast("long")).otherwise(F.get(F.col(times), number - 1))
 
 
+def with_sets(beside: DataFrame, awaited: DataFrame) -> DataFrame:
+    """Records with ``set_ns``: when all that was waited for at that time had the record; null if that is not known.
+
+    ``beside`` as for `counted`; ``awaited`` has topic, partition, leader, members (empty: whoever suffices, null: not
+    known), from_ns and until_ns, monotonic, which follow each other without a gap in every partition.
+    """
+    sets = F.broadcast(awaited.withColumnRenamed("leader", "waiting")).alias("sets")
+    here = [F.col(f"sets.{name}") == beside[name] for name in ("topic", "partition")]
+    open_then = (F.col("until_ns") > mono("sent_ns")) & (F.col("from_ns") < mono("done_ns") + _LATER_NS)
+    held = F.when(F.size("members") > 0, members_ns("members")).otherwise(quorum_ns(F.col("m"), F.col("k")))
+    at = F.when(held.isNotNull(), F.greatest(held, F.col("from_ns")))
+    is_known = F.col("members").isNotNull() & (F.col("waiting") == F.col("leader"))
+    found = (
+        beside.where("with_set")
+        .join(sets, on=[*here, open_then], how="inner")
+        .groupBy(*(beside[name] for name in _RECORD))
+        .agg(
+            F.min(F.when(is_known & (at < F.col("until_ns")), at)).alias("at_ns"),
+            F.min(F.when(~is_known, F.col("from_ns"))).alias("unknown_ns"),
+        )
+        .select(
+            *_RECORD,
+            F.when(F.coalesce(F.col("at_ns") < F.col("unknown_ns"), F.lit(True)), F.col("at_ns")).alias("set_ns"),
+        )
+    )
+    return beside.join(found, on=_RECORD, how="left")
+
+
 def counted(beside: DataFrame, followers: int, *, exact: bool) -> DataFrame:
     """Counts of records by block, part, measure and value (µs, rounded down; not ``exact``: a bucket): block, part,
     measure, value, records. Records whose ideal was never observed are skipped.
 
     ``beside`` are acknowledged records with what `arrivals` says of them, and m and k: replicas and racks that an
-    answer waits for, m = 0 for all ``followers``; ``with_set`` where a set is waited for in place of them, and its
-    ``members``: empty where there was none, null where that is not known.
+    answer waits for, m = 0 for all ``followers``; ``with_set`` where a set is waited for in place of them, and
+    ``set_ns`` of `with_sets`.
     """
-    sent_mono = F.col("due_mono_ns") + F.col("sent_ns") - F.col("due_ns")
     anyone = F.when(F.col("m") > 0, quorum_ns(F.col("m"), F.col("k"))).otherwise(all_ns(followers))
-    of_set = F.when(F.size("members") > 0, members_ns("members")).when(F.size("members") == 0, anyone)
-    ideal = F.when(F.col("with_set"), of_set).otherwise(anyone)
+    ideal = F.when(F.col("with_set"), F.col("set_ns")).otherwise(anyone)
     measured = (
-        beside.withColumn("ideal_ns", ideal - sent_mono)
+        beside.withColumn("ideal_ns", ideal - mono("sent_ns"))
         .where(F.col("ideal_ns").isNotNull())
         .withColumn(IDEAL, F.floor(F.col("ideal_ns") / 1000))
         .withColumn(FROM_SEND, F.floor((F.col("done_ns") - F.col("sent_ns")) / 1000))

@@ -28,8 +28,7 @@ from spark_analysis.transforms.clock import CLOCK_OBSERVED
 # So many records and every microsecond is a value of its own; beyond, values are buckets of 0.4 %.
 EXACT_UP_TO = 2_000_000
 _AROUND_BEFORE_S = 5.0
-# A leader counts over the new set, too, before the controller has written it, and over it alone when it reads that.
-_CHANGING_NS = 100_000_000
+_OF_SET = ("topic", "partition", "leader", "members", "from_ns")
 
 
 def raw_of(spark: SparkSession, run: Run, manifest: dict[str, Any]) -> Raw:
@@ -116,7 +115,7 @@ def _ideal(spark: SparkSession, run: Run, inside: DataFrame, spec: dict[str, Any
     followers = spec["topic"]["replication"] - 1
     beside = quiet.join(oracle.arrivals(quiet, run.fetches, racks), on=["run", "producer", "seq"], how="inner")
     beside = beside.join(F.broadcast(needs), on="role", how="inner")
-    return oracle.counted(_with_members(spark, beside, run.events), followers, exact=exact).toArrow()
+    return oracle.counted(oracle.with_sets(beside, _awaited(spark, run.events)), followers, exact=exact).toArrow()
 
 
 def _needed(mode: dict[str, Any], spec: dict[str, Any]) -> tuple[str, int, int, bool]:
@@ -128,22 +127,19 @@ def _needed(mode: dict[str, Any], spec: dict[str, Any]) -> tuple[str, int, int, 
     return mode["role"], *required({**spec["topic"]["settings"], **mode["topic"]}), has_set(mode)
 
 
-def _with_members(spark: SparkSession, records: DataFrame, events: Sequence[dict[str, Any]]) -> DataFrame:
-    """Records with ``members``: the electable set of their partition, null where the run does not say it, or it changed
-    shortly before or after.
-    """
-    noted = [e["data"]["sets"] for e in events if (e["kind"], e["name"]) == ("note", "electable-sets")]
-    changes = sorted((c["topic"], c["partition"], c["t_ns"], c["members"]) for sets in noted for c in sets)
-    ends = [then[2] if then[:2] == now[:2] else 2**62 for now, then in pairwise([*changes, ("", -1, 0, [])])]
+def _awaited(spark: SparkSession, events: Sequence[dict[str, Any]]) -> DataFrame:
+    """What was waited for at level 2, as `oracle.with_sets` needs it, from the notes of the run."""
+    noted = [one for e in events if (e["kind"], e["name"]) == ("note", "awaited-sets") for one in e["data"]["sets"]]
     known = [
-        (topic, partition, members, t_ns + _CHANGING_NS, end - _CHANGING_NS)
-        for (topic, partition, t_ns, members), end in zip(changes, ends, strict=True)
+        (*(now[name] for name in _OF_SET), then["from_ns"] if _is_same_place(now, then) else 2**62)
+        for now, then in pairwise([*noted, {}])
     ]
-    schema = "topic string, partition int, members array<int>, from_ns long, until_ns long"
-    sets = F.broadcast(spark.createDataFrame(known, schema)).alias("sets")
-    here = [F.col(f"sets.{name}") == records[name] for name in ("topic", "partition")]
-    within = (records["due_ns"] >= F.col("sets.from_ns")) & (records["due_ns"] < F.col("sets.until_ns"))
-    return records.join(sets, on=[*here, within], how="left").select(*(records[c] for c in records.columns), "members")
+    schema = "topic string, partition int, leader int, members array<int>, from_ns long, until_ns long"
+    return spark.createDataFrame(known, schema)
+
+
+def _is_same_place(now: dict[str, Any], then: dict[str, Any]) -> bool:
+    return (now["topic"], now["partition"]) == (then.get("topic"), then.get("partition"))
 
 
 def _around(
