@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from spark_analysis.errors import ENVIRONMENT, AnalysisError
 from spark_analysis.input import schemas
 from spark_analysis.input.older_versions import upgraded
-from spark_analysis.locations import Location, below, files, in_object_store, parquet, sha256
+from spark_analysis.locations import Location, below, files, fingerprint, in_object_store, parquet
 
 NEEDED = ("acks", "reads", "metrics", "fetches")
 # Older run folders lack these tables; one without them is complete.
@@ -47,7 +47,7 @@ class Folder:
         layout, digest = schemas.contract()["layout"], hashlib.sha256()
         notes = [self.path / layout["manifest"], self.path / layout["events"]]
         for file in [*notes, *(file for name in self.rows for file in parts(self.path, name))]:
-            digest.update(f"{below(file, self.path)} {sha256(file)}\n".encode())
+            digest.update(f"{below(file, self.path)} {fingerprint(file)}\n".encode())
         return digest.hexdigest()
 
 

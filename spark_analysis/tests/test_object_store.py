@@ -48,10 +48,27 @@ def test_a_file_is_as_it_was_written(store: str) -> None:
         (folder / "d.txt").stat()
 
 
-def test_a_run_folder_has_the_same_contents_and_digest_there(store: str) -> None:
-    remote = read_folder(location(put(SOAK, f"{store}/digest/soak")))
-    here = read_folder(SOAK)
-    assert (remote.digest(), remote.bytes, remote.rows) == (here.digest(), here.bytes, here.rows)
+def test_a_run_folder_has_the_same_contents_there(store: str) -> None:
+    remote, here = read_folder(location(put(SOAK, f"{store}/same/soak"))), read_folder(SOAK)
+    assert (remote.bytes, remote.rows, remote.events) == (here.bytes, here.rows, here.events)
+
+
+def test_the_digest_of_a_run_folder_is_made_of_the_tags_of_the_store(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (read_folder(location(put(SOAK, f"{store}/digest/{name}"))) for name in ("soak", "copy"))
+    with monkeypatch.context() as patch:
+        patch.setattr(RemotePath, "open", lambda *_: pytest.fail("a file was read"))
+        digest = first.digest()
+        assert second.digest() == digest, "of equal contents"
+    file = files(location(f"{store}/digest/soak/acks"))[0]
+    data = file.read_bytes()
+    file.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    assert file.stat().st_size == len(data) and first.digest() != digest, "of others of the same size"
+    file.write_bytes(data)
+    assert first.digest() == digest
+    monkeypatch.setattr(RemotePath, "tag", lambda _: "")
+    assert first.digest() == read_folder(SOAK).digest(), "of a store without tags"
 
 
 def test_a_run_is_checked_there_as_it_is_here(store: str, tmp_path: Path) -> None:
