@@ -193,8 +193,8 @@ def sha256(file: Location) -> str:
 
 
 def fingerprint(file: Location) -> str:
-    """What is equal only for equal contents: the tag that an object store has computed where the data is, without any
-    of it read here; elsewhere the digest.
+    """A text that is equal only for equal contents: the tag that an object store has computed where the data is,
+    without any of it read here; elsewhere the digest.
     """
     if isinstance(file, RemotePath) and in_object_store(file):
         tag = file.tag()

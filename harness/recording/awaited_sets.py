@@ -1,4 +1,4 @@
-"""What acks=min.insync.replicas waited for at level 2: leaders' debug lines beside the sets in the metadata log."""
+"""Replicas that acks=min.insync.replicas waited for at level 2: debug lines of leaders beside the metadata log."""
 
 from __future__ import annotations
 
@@ -56,8 +56,9 @@ def parse(lines: Iterable[str], topics: Iterable[str]) -> list[Step]:
 def awaited(
     steps: Iterable[Step], sets: Mapping[tuple[str, int], Mapping[int, tuple[int, ...] | None]]
 ) -> list[Awaited]:
-    """What was awaited, in order. ``sets`` has by topic and partition, then by partition epoch the set of each change
-    in the metadata log, None where it stayed. A proposal is awaited beside the committed set until it is accepted.
+    """The replicas awaited, in order. ``sets`` has by topic and partition, then by partition epoch the set of each
+    change in the metadata log, None where it stayed. A proposal is awaited beside the committed set until it is
+    accepted.
 
     Not known is what follows a change that its leader did not propose, and a proposal that was not accepted.
     """

@@ -1,4 +1,4 @@
-"""What acks=min.insync.replicas waited for, from made-up debug lines; test_bench.py reads those of real leaders."""
+"""Replicas that acks=min.insync.replicas waited for, from made-up debug lines; test_bench.py reads those of leaders."""
 
 from __future__ import annotations
 

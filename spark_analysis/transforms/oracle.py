@@ -16,7 +16,7 @@ from spark_analysis.transforms.clock import mono
 
 _RECORD = ["run", "producer", "seq"]
 _PLACE = ["run", "topic", "partition"]
-# An answer that comes so much before its ideal is still seen to be early.
+# An answer that comes so much before its ideal still counts as early.
 _LATER_NS = 100_000_000
 
 

@@ -128,7 +128,7 @@ def _needed(mode: dict[str, Any], spec: dict[str, Any]) -> tuple[str, int, int, 
 
 
 def _awaited(spark: SparkSession, events: Sequence[dict[str, Any]]) -> DataFrame:
-    """What was waited for at level 2, as `oracle.with_sets` needs it, from the notes of the run."""
+    """The replicas waited for at level 2, as `oracle.with_sets` needs them, from the notes of the run."""
     noted = [one for e in events if (e["kind"], e["name"]) == ("note", "awaited-sets") for one in e["data"]["sets"]]
     known = [
         (*(now[name] for name in _OF_SET), then["from_ns"] if _is_same_place(now, then) else 2**62)
