@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-# A test that fails is tried once more, as one of ducktape is: the machine may be shared. Each such test is named.
-OPTIONS = ("--reruns", "1", "--rerun-show-tracebacks", "-rR")
+# A test that fails is tried once more, as one of ducktape is: the machine may be shared. Each such test is named. One
+# that has reached its time limit is not: pytest-timeout limits both attempts together, and no longer the second alone.
+OPTIONS = ("--reruns", "1", "--rerun-except", r"^Failed: Timeout \(>", "--rerun-show-tracebacks", "-rR")
 _SUMMARY = "rerun test summary info"
 _LINE = re.compile(r"^(RERUN|PASSED) (\S.*)$", re.MULTILINE)
 

@@ -240,6 +240,13 @@ def test_every_command_is_run_here_or_elsewhere() -> None:
     assert set(HEAVY) <= set(run) and not set(HEAVY) & set(ELSEWHERE)
 
 
+def test_no_benchmark_or_soak_of_full_length_is_among_the_quick_commands() -> None:
+    quick = [c for d in DOCUMENTS for c in _wanted(d, heavy=False)]
+    full = re.compile(r"\./rackspan (bench|soak) (?!.*(--rounds|--cycles|--help)\b)")
+    assert not [c for c in quick if full.match(c)], "give its length, or list it as heavy"
+    assert full.match("./rackspan bench levels") and not full.match("./rackspan bench quiet --rounds 1")
+
+
 def test_long_documents_are_there() -> None:
     assert set(LONG) <= {str(d.relative_to(project_root())) for d in DOCUMENTS}
 

@@ -46,6 +46,13 @@ def test_fails_again():
 
 def test_passes():
     pass
+
+
+@pytest.mark.timeout(1)
+def test_takes_too_long():
+    import time
+
+    time.sleep(0 if once("late") else 60)
 """
 
 
@@ -62,7 +69,7 @@ def test_a_test_that_passes_at_the_second_attempt_is_counted_and_named(
     assert done.returncode == 1
     assert 'assert once("called")' in log.read_text(), "why it failed first"
     assert flaky(log) == ["test_made.py::test_passes_then", "test_made.py::test_is_made_then"]
-    assert test_counts.count(results) == Counts(3, 1, 0)
+    assert test_counts.count(results) == Counts(3, 2, 0), "a test that reached its time limit is not tried again"
     report_failures(tmp_path)
     named = [line for line in capfd.readouterr().err.splitlines() if line.startswith("FLAKY ")]
     assert named == ["FLAKY test_made.py::test_passes_then", "FLAKY test_made.py::test_is_made_then"]
