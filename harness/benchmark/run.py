@@ -117,7 +117,7 @@ def cluster_spec(workload: Workload, distribution: str, level: int | None, numbe
     if level is not None:
         changes["features"] = workload.cluster.features | at_level(level)["features"]
     if workload.oracle:
-        changes["debug"] = [*workload.cluster.debug, *follower_fetches.LOGGERS]
+        changes["debug"] = [*workload.cluster.debug, *follower_fetches.LOGGERS, *awaited_sets.LOGGERS]
     return workload.cluster.model_copy(update=changes)
 
 

@@ -9,22 +9,28 @@ from functools import partial
 from itertools import groupby, pairwise
 from typing import Any
 
-# Follower fetches are read from the lines of the same logger.
-_LINE = re.compile(r"^(\d+) \[[^]]+\] \[Partition (\S+)-(\d+) broker=(\d+)\] (.+)$")
-_PROPOSED = "Submitting ISR state change "
-_ACCEPTED = re.compile(r"ISR updated to .* and version updated to (\d+)$")
-_NOT_ACCEPTED = -1
+# Beside the loggers of follower fetches. Metadata may come before the controller's answer, which is ignored then.
+LOGGERS = ("state.change.logger=Skipped the become-leader state change",)
+_PROPOSED = re.compile(r"^(\d+) \[[^]]+\] \[Partition (\S+)-(\d+) broker=(\d+)\] Submitting ISR state change ")
+_ACCEPTED = re.compile(
+    r"^(\d+) \[[^]]+\] \[Partition (\S+)-(\d+) broker=(\d+)\] ISR updated to .* and version updated to (\d+)$"
+)
+_REGISTERED = re.compile(
+    r"^(\d+) \[[^]]+\] \[Broker id=(?P<leader>\d+)\] Skipped the become-leader state change for (\S+)-(\d+) with .*"
+    r"partitionEpoch=(\d+)"
+)
+_PROPOSAL = -1
 
 
 @dataclass(frozen=True)
 class Step:
-    """A leader has sent a proposal to the controller, or the controller has accepted it: the partition epoch then."""
+    """A leader has sent a proposal to the controller, or knows of a later partition epoch."""
 
     mono_ns: int
     topic: str
     partition: int
     leader: int
-    epoch: int = _NOT_ACCEPTED
+    epoch: int = _PROPOSAL
 
 
 @dataclass(frozen=True)
@@ -39,18 +45,19 @@ class Awaited:
 
 
 def parse(lines: Iterable[str], topics: Iterable[str]) -> list[Step]:
-    """The proposals in a broker's debug lines, and those that were accepted."""
+    """The proposals in a broker's debug lines, and the partition epochs that it came to know."""
     wanted = set(topics)
-    found = []
-    for line in lines:
-        if (match := _LINE.match(line)) is None or match[2] not in wanted:
-            continue
-        place = (int(match[1]), match[2], int(match[3]), int(match[4]))
-        if match[5].startswith(_PROPOSED):
-            found.append(Step(*place))
-        elif (accepted := _ACCEPTED.match(match[5])) is not None:
-            found.append(Step(*place, epoch=int(accepted[1])))
-    return found
+    return [step for line in lines if (step := _step(line)) is not None and step.topic in wanted]
+
+
+def _step(line: str) -> Step | None:
+    if (match := _PROPOSED.match(line) or _ACCEPTED.match(line)) is not None:
+        nanos, topic, partition, leader, *epoch = match.groups()
+    elif (match := _REGISTERED.match(line)) is not None:
+        nanos, leader, topic, partition, *epoch = match.groups()
+    else:
+        return None
+    return Step(int(nanos), topic, int(partition), int(leader), *map(int, epoch))
 
 
 def awaited(
@@ -60,7 +67,7 @@ def awaited(
     change in the metadata log, None where it stayed. A proposal is awaited beside the committed set until it is
     accepted.
 
-    Not known is what follows a change that its leader did not propose, and a proposal that was not accepted.
+    Not known is what is between epochs that no line has, and what follows a proposal that was not accepted.
     """
     ordered = sorted(steps, key=lambda step: (step.topic, step.partition, step.mono_ns))
     grouped = groupby(ordered, key=lambda step: (step.topic, step.partition))
@@ -75,25 +82,41 @@ def as_data(found: Iterable[Awaited]) -> list[dict[str, Any]]:
 def _of_partition(steps: list[Step], sets: Mapping[int, tuple[int, ...] | None]) -> list[Awaited]:
     made = partial(Awaited, steps[0].topic, steps[0].partition)
     found = [made(steps[0].leader, 0, [])]
-    epoch, committed = 0, _members(())
-    for step, answer in pairwise([*steps, None]):
-        if step is None or step.epoch != _NOT_ACCEPTED:
+    epoch, committed, since = 0, _members(()), 0
+    for step, following in pairwise([*_with_news(steps), None]):
+        assert step is not None
+        if step.epoch == _PROPOSAL:
+            proposed = _changed(committed, sets, epoch + 1) if following and following.epoch == epoch + 1 else None
+            found.append(made(step.leader, step.mono_ns, _both(committed, proposed)))
             continue
-        if answer is None or answer.epoch == _NOT_ACCEPTED or answer.leader != step.leader:
+        if step.epoch > epoch + 1:
             committed = None
-            found.append(made(step.leader, step.mono_ns, None))
-            continue
-        if answer.epoch > epoch + 1:
-            committed = None
-            found[-1] = replace(found[-1], members=None)
-        changed = sets.get(answer.epoch)
-        new = committed if changed is None else _members(changed)
-        found.append(made(step.leader, step.mono_ns, _both(committed, new)))
-        found.append(made(step.leader, answer.mono_ns, new))
-        epoch, committed = answer.epoch, new
+            found[since:] = [replace(one, members=None) for one in found[since:]]
+        since = len(found)
+        epoch, committed = step.epoch, _changed(committed, sets, step.epoch)
+        found.append(made(step.leader, step.mono_ns, committed))
     if max(sets, default=epoch) > epoch:
-        found[-1] = replace(found[-1], members=None)
+        found[since:] = [replace(one, members=None) for one in found[since:]]
     return found
+
+
+def _with_news(steps: list[Step]) -> list[Step]:
+    """The steps without epochs that were known before: a leader learns each from the controller's answer and from the
+    metadata.
+    """
+    found: list[Step] = []
+    epoch = 0
+    for step in steps:
+        if step.epoch == _PROPOSAL or step.epoch > epoch:
+            found.append(step)
+            epoch = max(epoch, step.epoch)
+    return found
+
+
+def _changed(committed: list[int] | None, sets: Mapping[int, tuple[int, ...] | None], epoch: int) -> list[int] | None:
+    """The set at a partition epoch, with the one at the epoch before."""
+    members = sets.get(epoch)
+    return committed if members is None else _members(members)
 
 
 def _members(ids: Iterable[int]) -> list[int] | None:

@@ -28,20 +28,21 @@ def parse(lines: Iterable[str], topics: Iterable[str]) -> pa.Table:
     """
     wanted = set(topics)
     known: dict[tuple[str, str, str], str] = {}
-    read: dict[tuple[str, str, str], tuple[str, str]] = {}
+    # Between both lines of a fetch its thread may read for others that it completes: by offset, then.
+    read: dict[tuple[str, str, str], dict[str, str]] = {}
     columns: list[list[object]] = [[] for _ in range(6)]
     for line in lines:
         if (begun := _READ.match(line)) is not None:
             nanos, thread, topic, partition, offset = begun.groups()
-            read[thread, topic, partition] = (offset, nanos)
+            read.setdefault((thread, topic, partition), {})[offset] = nanos
             continue
         match = _COUNTED.match(line)
         if match is None or match[2] not in wanted:
             continue
         thread, topic, partition, leader, follower, leo = match.groups()
-        offset, nanos = read.get((thread, topic, partition), ("", ""))
+        nanos = read.pop((thread, topic, partition), {}).get(leo)
         who = (topic, partition, follower)
-        if known.get(who) == leo or offset != leo:
+        if known.get(who) == leo or nanos is None:
             continue
         known[who] = leo
         row = (int(nanos), topic, int(partition), int(leader), int(follower), int(leo))

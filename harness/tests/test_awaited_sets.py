@@ -10,15 +10,23 @@ Sets = dict[int, tuple[int, ...] | None]
 
 
 def test_proposals_and_what_was_accepted_are_read_from_a_leaders_lines() -> None:
+    registered = (
+        "[Broker id=2] Skipped the become-leader state change for {}-0 with topic id Some(x), partition registration "
+        "PartitionRegistration(replicas=[2, 3], leaderEpoch=4, partitionEpoch=9) and isNew=false since it is already "
+        "the leader with leader epoch 4."
+    )
     lines = [
         "100 [handler-1] [Partition all-0 broker=2] Submitting ISR state change PendingNote[sentLeaderAndIsr=...]",
         "105 [handler-1] [Partition other-0 broker=2] Submitting ISR state change PendingNote[sentLeaderAndIsr=...]",
         "110 [manager-1] [Partition all-0 broker=2] ISR updated to 2,3,1  and version updated to 7",
         "115 [handler-1] [Partition all-0 broker=2] Recorded replica 3 log end offset (LEO) position 9 and log start",
         "120 [manager-1] [Partition all-0 broker=2] ISR updated to 2 (under-min-isr) and version updated to 8",
-        "125 [manager-1] [Partition all-0 brok",
+        f"130 [publisher] {registered.format('all')}",
+        f"135 [publisher] {registered.format('other')}",
+        "140 [manager-1] [Partition all-0 brok",
     ]
-    assert parse(lines, ["all"]) == [Step(100, "all", 0, 2), Step(110, "all", 0, 2, 7), Step(120, "all", 0, 2, 8)]
+    found = [(100, -1), (110, 7), (120, 8), (130, 9)]
+    assert parse(lines, ["all"]) == [Step(at, "all", 0, 2, epoch) for at, epoch in found]
 
 
 @pytest.mark.parametrize(
@@ -42,11 +50,11 @@ def test_proposals_and_what_was_accepted_are_read_from_a_leaders_lines() -> None
             {1: (1, 2), 2: None},
             [(0, []), (10, []), (12, [1, 2]), (20, [1, 2]), (25, [1, 2])],
         ),
-        # one that is not accepted: not known, until a set is
+        # one that is not accepted: not known, until the next one, which finds the set as it was
         (
             [(10, -1), (12, 1), (20, -1), (30, -1), (35, 2)],
             {1: (1, 2), 2: (1, 3)},
-            [(0, []), (10, []), (12, [1, 2]), (20, None), (30, None), (35, [1, 3])],
+            [(0, []), (10, []), (12, [1, 2]), (20, None), (30, [1, 2, 3]), (35, [1, 3])],
         ),
         # a change between, which the leader did not propose: not known since the one before
         (
@@ -54,7 +62,20 @@ def test_proposals_and_what_was_accepted_are_read_from_a_leaders_lines() -> None
             {1: (1, 2), 2: (2,), 3: (1, 3)},
             [(0, []), (10, []), (12, None), (20, None), (25, [1, 3])],
         ),
-        # the same behind the last one
+        # one that the leader reads in the metadata, without a proposal
+        (
+            [(10, -1), (12, 1), (15, 2), (20, -1), (25, 3)],
+            {1: (1, 2), 2: (2,), 3: (1, 3)},
+            [(0, []), (10, []), (12, [1, 2]), (15, [2]), (20, [1, 2, 3]), (25, [1, 3])],
+        ),
+        # metadata behind the answer, which says the same
+        ([(10, -1), (12, 1), (15, 1)], {1: (1, 2)}, [(0, []), (10, []), (12, [1, 2])]),
+        (
+            [(10, -1), (12, 1), (14, -1), (15, 1), (16, 2)],
+            {1: (1,), 2: (2,)},
+            [(0, []), (10, []), (12, [1]), (14, [1, 2]), (16, [2])],
+        ),
+        # a change of which the leader has no line, behind the last one
         ([(10, -1), (12, 1)], {1: (1, 2), 2: (2,)}, [(0, []), (10, []), (12, None)]),
         # lines that begin later than the partition
         ([(10, -1), (12, 5)], {5: (1, 2)}, [(0, None), (10, None), (12, [1, 2])]),

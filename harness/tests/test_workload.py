@@ -14,7 +14,7 @@ from harness.benchmark.validity import late, reasons, saturated
 from harness.benchmark.workload import Ramp, Workload
 from harness.cli.run import comparison
 from harness.common.errors import RackspanError
-from harness.recording import follower_fetches
+from harness.recording import awaited_sets, follower_fetches
 from harness.spec.topology import plan
 
 GOOD: dict[str, Any] = {
@@ -215,7 +215,7 @@ def test_a_late_client_is_reported_where_it_is_not_the_limit_searched() -> None:
 
 
 def test_an_oracle_enables_the_fetch_log_of_brokers() -> None:
-    assert cluster_spec(made(oracle=True), "stock", None, 1).debug == [*follower_fetches.LOGGERS]
+    assert cluster_spec(made(oracle=True), "stock", None, 1).debug == [*follower_fetches.LOGGERS, *awaited_sets.LOGGERS]
     spec = cluster_spec(made(), "rackspan", None, 0)
     assert (spec.name, spec.distribution, spec.debug) == ("bench-0-mine", "rackspan", [])
 
@@ -254,11 +254,14 @@ def test_a_fetch_is_known_when_its_leader_reads_it_not_when_it_has_answered_thos
         read(120, "handler-1", "other", 9),
         counted(130, "handler-1", "other", 3, 9),
         "140 [handler-1] [Partition all-again-0 broker=1] Increment HW",
+        read(141, "handler-1", "all-again", 21),
+        read(142, "handler-1", "all-again", 18),  # for another follower, which waited for the high watermark
+        counted(143, "handler-1", "all-again", 3, 21),
         read(150, "handler-2", "all-again", 19),
         counted(151, "handler-2", "all-again", 2, 19),
         "160 [handler-2] [Partition all-ag",
     ]
     assert follower_fetches.parse(lines, ["all-again"]).to_pylist() == [
         {"mono_ns": t, "topic": "all-again", "partition": 0, "leader": 1, "follower": f, "leo": leo}
-        for t, f, leo in [(100, 2, 17), (101, 3, 18), (150, 2, 19)]
+        for t, f, leo in [(100, 2, 17), (101, 3, 18), (141, 3, 21), (150, 2, 19)]
     ]
