@@ -10,7 +10,7 @@ from itertools import groupby, pairwise
 from typing import Any
 
 # Beside the loggers of follower fetches. Metadata may come before the controller's answer, which is ignored then.
-LOGGERS = ("state.change.logger=Skipped the become-leader state change",)
+LOGGERS = ("state.change.logger=Skipped the become",)
 _PROPOSED = re.compile(r"^(\d+) \[[^]]+\] \[Partition (\S+)-(\d+) broker=(\d+)\] Submitting ISR state change ")
 _ACCEPTED = re.compile(
     r"^(\d+) \[[^]]+\] \[Partition (\S+)-(\d+) broker=(\d+)\] ISR updated to .* and version updated to (\d+)$"

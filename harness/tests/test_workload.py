@@ -15,6 +15,7 @@ from harness.benchmark.workload import Ramp, Workload
 from harness.cli.run import comparison
 from harness.common.errors import RackspanError
 from harness.recording import awaited_sets, follower_fetches
+from harness.spec.cluster_spec import ClusterSpec
 from harness.spec.topology import plan
 
 GOOD: dict[str, Any] = {
@@ -215,7 +216,9 @@ def test_a_late_client_is_reported_where_it_is_not_the_limit_searched() -> None:
 
 
 def test_an_oracle_enables_the_fetch_log_of_brokers() -> None:
-    assert cluster_spec(made(oracle=True), "stock", None, 1).debug == [*follower_fetches.LOGGERS, *awaited_sets.LOGGERS]
+    logged = cluster_spec(made(oracle=True), "stock", None, 1)
+    assert logged.debug == [*follower_fetches.LOGGERS, *awaited_sets.LOGGERS]
+    assert ClusterSpec.model_validate(logged.model_dump()) == logged, "a spec that can be read again"
     spec = cluster_spec(made(), "rackspan", None, 0)
     assert (spec.name, spec.distribution, spec.debug) == ("bench-0-mine", "rackspan", [])
 
