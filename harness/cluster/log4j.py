@@ -9,6 +9,8 @@ import yaml
 from harness.distribution.locate import Distribution
 
 FILE = "debug.log"
+# Loggers for which the distribution names a file of their own: log4j adds ours to it.
+_PLACED = ("state.change.logger",)
 
 
 def debug_config(loggers: Sequence[str], path: str) -> str:
@@ -24,7 +26,7 @@ def debug_config(loggers: Sequence[str], path: str) -> str:
     for logger in loggers:
         name, _, text = logger.partition("=")
         wanted = {"RegexFilter": {"regex": f".*{text}.*", "onMatch": "ACCEPT", "onMismatch": "DENY"}} if text else {}
-        references = [{"ref": "debug", **wanted}, *elsewhere]
+        references = [{"ref": "debug", **wanted}, *([] if name in _PLACED else elsewhere)]
         level = "trace" if text else "debug"
         entries.append({"name": name, "level": level, "additivity": False, "AppenderRef": references})
     return yaml.safe_dump({"Configuration": {"Appenders": {"File": file}, "Loggers": {"Logger": entries}}})

@@ -36,3 +36,9 @@ def test_trace_lines_with_a_text_are_those_of_their_logger_alone() -> None:
 def test_the_configuration_of_the_distribution_comes_first() -> None:
     text = option(Distribution(Path("/d")), "/n/extra.yaml")
     assert text == "-Dlog4j2.configurationFile=/d/config/log4j2.yaml,/n/extra.yaml"
+
+
+def test_a_logger_with_a_file_of_its_own_keeps_it_and_has_no_other() -> None:
+    made = yaml.safe_load(debug_config(["state.change.logger=Skipped"], "/x/debug.log"))["Configuration"]
+    (logger,) = made["Loggers"]["Logger"]
+    assert [reference["ref"] for reference in logger["AppenderRef"]] == ["debug"], "log4j fails to add several to it"
