@@ -196,11 +196,8 @@ def fingerprint(file: Location) -> str:
     """A text that is equal only for equal contents: the tag that an object store has computed where the data is,
     without any of it read here; elsewhere the digest.
     """
-    if isinstance(file, RemotePath) and in_object_store(file):
-        tag = file.tag()
-        if tag:
-            return f"{tag} {file.stat().st_size}"
-    return sha256(file)
+    tag = file.tag() if isinstance(file, RemotePath) and in_object_store(file) else ""
+    return tag or sha256(file)
 
 
 def in_object_store(place: Location) -> bool:

@@ -16,7 +16,7 @@ _ACCEPTED = re.compile(
     r"^(\d+) \[[^]]+\] \[Partition (\S+)-(\d+) broker=(\d+)\] ISR updated to .* and version updated to (\d+)$"
 )
 _REGISTERED = re.compile(
-    r"^(\d+) \[[^]]+\] \[Broker id=(?P<leader>\d+)\] Skipped the become-leader state change for (\S+)-(\d+) with .*"
+    r"^(\d+) \[[^]]+\] \[Broker id=(\d+)\] Skipped the become-leader state change for (\S+)-(\d+) with .*"
     r"partitionEpoch=(\d+)"
 )
 _PROPOSAL = -1
@@ -82,7 +82,8 @@ def as_data(found: Iterable[Awaited]) -> list[dict[str, Any]]:
 def _of_partition(steps: list[Step], sets: Mapping[int, tuple[int, ...] | None]) -> list[Awaited]:
     made = partial(Awaited, steps[0].topic, steps[0].partition)
     found = [made(steps[0].leader, 0, [])]
-    epoch, committed, since = 0, _members(()), 0
+    committed: list[int] | None = []
+    epoch = since = 0
     for step, following in pairwise([*_with_news(steps), None]):
         assert step is not None
         if step.epoch == _PROPOSAL:
@@ -91,13 +92,17 @@ def _of_partition(steps: list[Step], sets: Mapping[int, tuple[int, ...] | None])
             continue
         if step.epoch > epoch + 1:
             committed = None
-            found[since:] = [replace(one, members=None) for one in found[since:]]
+            found[since:] = _not_known(found[since:])
         since = len(found)
         epoch, committed = step.epoch, _changed(committed, sets, step.epoch)
         found.append(made(step.leader, step.mono_ns, committed))
     if max(sets, default=epoch) > epoch:
-        found[since:] = [replace(one, members=None) for one in found[since:]]
+        found[since:] = _not_known(found[since:])
     return found
+
+
+def _not_known(found: list[Awaited]) -> list[Awaited]:
+    return [replace(one, members=None) for one in found]
 
 
 def _with_news(steps: list[Step]) -> list[Step]:
@@ -116,15 +121,11 @@ def _with_news(steps: list[Step]) -> list[Step]:
 def _changed(committed: list[int] | None, sets: Mapping[int, tuple[int, ...] | None], epoch: int) -> list[int] | None:
     """The set at a partition epoch, with the one at the epoch before."""
     members = sets.get(epoch)
-    return committed if members is None else _members(members)
-
-
-def _members(ids: Iterable[int]) -> list[int] | None:
-    return sorted(ids)
+    return committed if members is None else sorted(members)
 
 
 def _both(committed: list[int] | None, proposed: list[int] | None) -> list[int] | None:
     """A proposal is awaited beside the committed set; without one of them only the high watermark answers."""
     if committed is None or proposed is None:
         return None
-    return _members({*committed, *proposed}) if committed and proposed else []
+    return sorted({*committed, *proposed}) if committed and proposed else []
