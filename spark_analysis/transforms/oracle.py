@@ -112,20 +112,18 @@ def with_sets(beside: DataFrame, awaited: DataFrame) -> DataFrame:
     held = F.when(F.size("members") > 0, members_ns("members")).otherwise(quorum_ns(F.col("m"), F.col("k")))
     at = F.when(held.isNotNull(), F.greatest(held, F.col("from_ns")))
     is_known = F.col("members").isNotNull() & (F.col("waiting") == F.col("leader"))
+    # One pass over the records: a second look at them for a join would compute all their arrivals again.
     found = (
-        beside.where("with_set")
-        .join(sets, on=[*here, open_then], how="inner")
+        beside.join(sets, on=[beside["with_set"], *here, open_then], how="left")
         .groupBy(*(beside[name] for name in _RECORD))
         .agg(
+            F.first(F.struct(*(beside[name] for name in beside.columns))).alias("record"),
             F.min(F.when(is_known & (at < F.col("until_ns")), at)).alias("at_ns"),
             F.min(F.when(~is_known, F.col("from_ns"))).alias("unknown_ns"),
         )
-        .select(
-            *_RECORD,
-            F.when(F.coalesce(F.col("at_ns") < F.col("unknown_ns"), F.lit(True)), F.col("at_ns")).alias("set_ns"),
-        )
     )
-    return beside.join(found, on=_RECORD, how="left")
+    certain = F.coalesce(F.col("at_ns") < F.col("unknown_ns"), F.lit(True))
+    return found.select("record.*", F.when(certain, F.col("at_ns")).alias("set_ns"))
 
 
 def counted(beside: DataFrame, followers: int, *, exact: bool) -> DataFrame:
