@@ -15,7 +15,9 @@ from harness.common.errors import Exit, RackspanError, usage_error
 from harness.common.paths import locked, project_root
 from harness.distribution.build import build
 from harness.distribution.locate import find
+from harness.spec.rackspan_level import formatted_level
 from harness.upstream_tests.classes import JarClasses, artifacts, matching, selection
+from harness.upstream_tests.start_level import start_level_jar
 from harness.upstream_tests.tables import COLUMNS, Row, Table
 from harness.upstream_tests.variants import Variant
 from harness.upstream_tests.verify import batches, verify
@@ -49,6 +51,15 @@ def verify_stock(
     ] = Tier.QUICK,
     patched: Annotated[str, typer.Option(metavar="rackspan|FOLDER", help="The patched distribution.")] = "rackspan",
     stock: Annotated[str, typer.Option(metavar="stock|FOLDER", help="The distribution to compare it with.")] = "stock",
+    level: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="LEVEL",
+            help="Level of rackspan.version that clusters of the tests start with on the patched jars.",
+            show_default="that of new clusters",
+        ),
+    ] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Run also classes whose results on these jars are stored.")
     ] = False,
@@ -87,8 +98,19 @@ def verify_stock(
     progress = ConsoleProgress()
     install(BUILD, progress)
     build(progress)
-    chosen = selection()
     store = (store or project_root() / "build" / "upstream").absolute()
+    front = None
+    ours = find(patched)
+    usual = formatted_level({}, ours.patches)
+    if level is not None and level != usual:
+        if level > usual or patched != "rackspan":
+            raise usage_error(
+                f"level {level} of rackspan.version not found",
+                observed=f"{patched} has levels 0 to {usual}",
+                do="choose one of them, with --patched rackspan",
+            )
+        front = start_level_jar(level, ours.home / "libs", store / f"start-level-{level}.jar")
+    chosen = selection(usual if level is None else level)
     tests = artifacts(*_ROLES)
     jars = JarClasses(a.file for a in tests if a.name.startswith("kafka"))
     skipped = {n: why for n in jars.tests if (why := chosen.reason_to_skip(n))}
@@ -103,7 +125,7 @@ def verify_stock(
             )
     elif tier is Tier.QUICK:
         names = matching(names, chosen.quick)
-    left, right = Variant("stock", find(stock), tests, store), Variant("patched", find(patched), tests, store)
+    left, right = Variant("stock", find(stock), tests, store), Variant("patched", ours, tests, store, front)
     absent = {} if classes or tier is Tier.QUICK else skipped
     result = Table(jars={"stock": left.digest, "patched": right.digest}, classes=[], skipped=absent)
     if carry is not None:

@@ -71,6 +71,7 @@ HEAVY = (
     "gradle models -Pnames=elections,sessions",
     "gradle benchmark -Prounds=1 -Pjmh='-f 0 -wi 0 -i 1 -r 100ms -p replicas=3'",
     "./rackspan verify-stock --tier full 'kafka.cluster.Partition*' -o json",
+    "./rackspan verify-stock --level 0 FormatterTest",
     "./rackspan check spark_analysis/tests/data/soak-cycle --out build/check",
     ".venv/bin/python -m spark_analysis.benchmarks.checker --records 1e4",
     ".venv/bin/python -m harness.benchmark.cold_start --rounds 10",

@@ -45,10 +45,11 @@ class Selection:
         return next((why for pattern, why in self.skipped.items() if fnmatchcase(name, pattern)), None)
 
 
-def selection(file: Path | None = None) -> Selection:
-    """Reads the list of tiers, limits and known differences."""
+def selection(level: int, file: Path | None = None) -> Selection:
+    """Reads the list of tiers, limits and known differences of clusters at that level of rackspan.version."""
     raw = tomllib.loads((file or project_root() / "kafka-patch" / "upstream-tests.toml").read_text(encoding="utf-8"))
-    return Selection(tuple(raw["quick"]), raw["limits"], raw["skipped"], raw["differs"])
+    differs = raw["differs"] | raw["differs_at"]["raised" if level else "zero"]
+    return Selection(tuple(raw["quick"]), raw["limits"], raw["skipped"], differs)
 
 
 @dataclass(frozen=True)

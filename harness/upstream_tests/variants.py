@@ -18,20 +18,24 @@ from harness.upstream_tests.junit import ClassResult, JvmRun
 class Variant:
     """One distribution. Outcomes are kept in a folder named after what its jars and the tests' jars hold."""
 
-    def __init__(self, name: str, distribution: Distribution, tests: Iterable[Artifact], store: Path) -> None:
+    def __init__(
+        self, name: str, distribution: Distribution, tests: Iterable[Artifact], store: Path, front: Path | None = None
+    ) -> None:
+        """``front`` is a jar whose classes stand in for those of the distribution."""
         self.name = name
         self.distribution = distribution
+        self._front = [front] if front else []
         self._tests = list(tests)
         self._store = store
 
     @cached_property
     def path(self) -> list[Path]:
-        """The class path: jars of the distribution, then those of the tests."""
+        """The class path: the jar in front, jars of the distribution, then those of the tests."""
         libs = sorted((self.distribution.home / "libs").glob("*.jar"))
         jars = [p for p in libs if "javaagent" not in p.name]
         # Several test jars hold a log4j2.yaml; tests that read what was logged need that of kafka_2.13.
         own = sorted(self._tests, key=lambda a: a.name != "kafka_2.13")
-        return [*jars, *dict.fromkeys(a.file for a in own)]
+        return [*self._front, *jars, *dict.fromkeys(a.file for a in own)]
 
     @cached_property
     def digest(self) -> str:
