@@ -234,22 +234,6 @@ def test_whatever_happens_no_jvm_stays_and_half_an_outcome_is_not_kept(tmp_path:
     assert not left and stock.known(KERBEROS) is None and patched.known(KERBEROS) is None
 
 
-def test_what_does_not_end_has_a_second_attempt(tmp_path: Path) -> None:
-    tests = artifacts("test", "junit", "kerberos")
-    stock, patched = (
-        Variant("stock", find("stock"), tests, tmp_path),
-        Variant("patched", find("rackspan"), tests, tmp_path),
-    )
-    first, last = verify(stock, patched, [ClassBatch((KERBEROS,), 0.0)], SELECTION, Progress())
-    assert first == [] and [(v.name, v.errors, v.failure) for v in last] == [(KERBEROS, [], "")]
-    assert last[0].stock.tests == last[0].patched.tests == (stock.known(KERBEROS) or outcome()).tests
-    for variant in (stock, patched):
-        variant.forget([KERBEROS])
-    hopeless = Selection((), {"default": 0.0}, {}, {})
-    (_, (comparison,)) = verify(stock, patched, [ClassBatch((KERBEROS,), 0.0)], hopeless, Progress())
-    assert comparison.failure == "stock: no end in 0 s" and stock.known(KERBEROS) is None
-
-
 @pytest.mark.variant
 def test_a_class_that_cannot_be_loaded_takes_no_other_with_it(tmp_path: Path) -> None:
     tests = artifacts("test", "junit", "kerberos")

@@ -48,26 +48,29 @@ class Variant:
             found.update(artifact.sha256.encode())
         return found.hexdigest()[:16]
 
-    def known(self, name: str) -> ClassResult | None:
-        """The outcome of a class on these very jars, if it was run and its JVM ended well; none where the file is of
-        another version of this program.
+    def known(self, name: str, *, again: bool = False) -> ClassResult | None:
+        """The outcome of a class on these very jars, or that of its second attempt, if it was run and its JVM ended
+        well; none where the file is of another version of this program.
         """
-        file = self._file(name)
+        file = self._file(name, again)
         data = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
         return ClassResult(**data) if data.keys() == {f.name for f in fields(ClassResult)} else None
 
-    def keep(self, name: str, outcome: ClassResult) -> None:
-        """Remembers the outcome of a class."""
-        write_aside(self._file(name), json.dumps(asdict(outcome), indent=1) + "\n")
+    def keep(self, name: str, outcome: ClassResult, *, again: bool = False) -> None:
+        """Remembers the outcome of a class, in place of all before, or that of its second attempt beside the first."""
+        if not again:
+            self.forget([name])
+        write_aside(self._file(name, again), json.dumps(asdict(outcome), indent=1) + "\n")
 
     def forget(self, names: Iterable[str]) -> None:
         """Forgets the outcomes of classes."""
         for name in names:
-            self._file(name).unlink(missing_ok=True)
+            for again in (False, True):
+                self._file(name, again).unlink(missing_ok=True)
 
     def run(self, classes: list[str], label: str) -> JvmRun:
         """Starts a JVM for some classes."""
         return JvmRun(self.path, classes, self._store / "jvm" / f"{self.name}-{label}")
 
-    def _file(self, name: str) -> Path:
-        return self._store / self.digest / f"{name}.json"
+    def _file(self, name: str, again: bool) -> Path:
+        return self._store / self.digest / f"{name}{'.again' if again else ''}.json"

@@ -77,7 +77,8 @@ class _Work:
         if any(missing.values()):
             with self._progress.step(f"{number}: {what}"):
                 fresh = self._run(missing, batch.seconds)
-        return [self._evaluated(n, {s: s.known(n) or fresh[s.name, n] for s in variants}) for n in batch.classes]
+        found = {n: {s: s.known(n) or fresh[s.name, n] for s in variants} for n in batch.classes}
+        return [self._evaluated(n, found[n], self._patched.known(n, again=True)) for n in batch.classes]
 
     def again(self, first: ClassComparison) -> ClassComparison:
         """The comparison after a second attempt: of a variant that did not end well, else of the patched one."""
@@ -86,8 +87,12 @@ class _Work:
         if endless:
             why = f"no end on {' and '.join(variant.name for variant in endless)}"
             return self._evaluated(first.name, found | self._alone(endless, first.name, why, keep=True))
-        fresh = self._alone([self._patched], first.name, f"{len(first.broken)} test(s) failed", keep=False)
-        return self._evaluated(first.name, found, fresh[self._patched])
+        fresh = self._alone([self._patched], first.name, f"{len(first.broken)} test(s) failed", keep=False)[
+            self._patched
+        ]
+        if not fresh.failure:
+            self._patched.keep(first.name, fresh, again=True)
+        return self._evaluated(first.name, found, fresh)
 
     def _alone(self, variants: Sequence[Variant], name: str, why: str, *, keep: bool) -> dict[Variant, ClassResult]:
         with self._progress.step(f"{name} once more: {why}"):
