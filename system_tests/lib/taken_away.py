@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from functools import partial
+from typing import Literal
 
 from harness.common.wait import Pending, wait_for
 from harness.ducktape_support.kafka_service import KafkaRacks
@@ -39,12 +41,40 @@ def brokers_away(
 def _reacted(
     kafka: KafkaRacks, replicas: Mapping[str, Collection[int]], down: AbstractSet[int], seconds: float
 ) -> None:
-    """Waits until each topic has the in-sync replicas that it can have without these brokers, for its leader too."""
+    """Waits until each topic has the in-sync replicas that it can have without these brokers, for its leader too.
+
+    It can have no leader while its electable set is down.
+    """
     for topic, assigned in replicas.items():
-        if left := set(assigned) - down:
+        if not (left := set(assigned) - down):
+            wait_for(f"{topic} to have no leader", partial(_leaderless, kafka, topic), seconds)
+        elif wait_for(f"a leader of {topic}", partial(_found_leader, kafka, topic, down), seconds) == "elected":
             kafka.wait_in_sync(topic, left, seconds)
         else:
-            wait_for(f"{topic} to have no leader", partial(_leaderless, kafka, topic), seconds)
+            wait_for(f"the ISR of {topic} to be {sorted(left)}", partial(_in_sync, kafka, topic, left), seconds)
+
+
+def _found_leader(kafka: KafkaRacks, topic: str, down: AbstractSet[int]) -> Literal["elected", "impossible"] | Pending:
+    """Elected when a broker that is up leads the topic, impossible when all of its electable set is down."""
+    leaders = {p.leader for p in kafka.kafka.view().partitions if p.topic == topic}
+    if leaders and leaders.isdisjoint({-1, *down}):
+        return "elected"
+    members = _electable(kafka, topic)
+    if leaders == {-1} and members and members <= down:
+        return "impossible"
+    return Pending(f"led by {sorted(leaders)}, electable {sorted(members)}, down {sorted(down)}")
+
+
+def _electable(kafka: KafkaRacks, topic: str) -> set[int]:
+    """Members of the electable set of a topic with one partition; none where it has no set."""
+    found = re.search(r"Electable: ([\d,]+)", kafka.tool("kafka-topics.sh", "--describe", "--topic", topic))
+    return set(map(int, found[1].split(","))) if found else set()
+
+
+def _in_sync(kafka: KafkaRacks, topic: str, wanted: AbstractSet[int]) -> bool | Pending:
+    """True when the topic has exactly these in-sync replicas in the metadata."""
+    found = [set(p.isr) for p in kafka.kafka.view().partitions if p.topic == topic]
+    return found == [wanted] or Pending(f"ISR {found}")
 
 
 def _leaderless(kafka: KafkaRacks, topic: str) -> bool | Pending:
