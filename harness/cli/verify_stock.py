@@ -99,18 +99,16 @@ def verify_stock(
     install(BUILD, progress)
     build(progress)
     store = (store or project_root() / "build" / "upstream").absolute()
-    front = None
     ours = find(patched)
     usual = formatted_level({}, ours.patches)
-    if level is not None and level != usual:
-        if level > usual or patched != "rackspan":
-            raise usage_error(
-                f"level {level} of rackspan.version not found",
-                observed=f"{patched} has levels 0 to {usual}",
-                do="choose one of them, with --patched rackspan",
-            )
-        front = start_level_jar(level, ours.home / "libs", store / f"start-level-{level}.jar")
-    chosen = selection(usual if level is None else level)
+    level = usual if level is None else level
+    if level > usual or (level < usual and patched != "rackspan"):
+        raise usage_error(
+            f"level {level} of rackspan.version not found",
+            observed=f"{patched} has levels 0 to {usual}",
+            do="choose one of them, with --patched rackspan",
+        )
+    chosen = selection(level)
     tests = artifacts(*_ROLES)
     jars = JarClasses(a.file for a in tests if a.name.startswith("kafka"))
     skipped = {n: why for n in jars.tests if (why := chosen.reason_to_skip(n))}
@@ -125,6 +123,9 @@ def verify_stock(
             )
     elif tier is Tier.QUICK:
         names = matching(names, chosen.quick)
+    front = None
+    if level != usual:
+        front = start_level_jar(level, ours.home / "libs", store / f"start-level-{level}.jar")
     left, right = Variant("stock", find(stock), tests, store), Variant("patched", ours, tests, store, front)
     absent = {} if classes or tier is Tier.QUICK else skipped
     result = Table(jars={"stock": left.digest, "patched": right.digest}, classes=[], skipped=absent)

@@ -11,10 +11,9 @@ from typing import Any
 
 # Beside the loggers of follower fetches. Metadata may come before the controller's answer, which is ignored then.
 LOGGERS = ("state.change.logger=Skipped the become",)
-_PROPOSED = re.compile(r"^(\d+) \[[^]]+\] \[Partition (\S+)-(\d+) broker=(\d+)\] Submitting ISR state change ")
-_ACCEPTED = re.compile(
-    r"^(\d+) \[[^]]+\] \[Partition (\S+)-(\d+) broker=(\d+)\] ISR updated to .* and version updated to (\d+)$"
-)
+_LEADER = r"^(\d+) \[[^]]+\] \[Partition (\S+)-(\d+) broker=(\d+)\] "
+_PROPOSED = re.compile(_LEADER + "Submitting ISR state change ")
+_ACCEPTED = re.compile(_LEADER + r"ISR updated to .* and version updated to (\d+)$")
 _REGISTERED = re.compile(
     r"^(\d+) \[[^]]+\] \[Broker id=(\d+)\] Skipped the become-leader state change for (\S+)-(\d+) with .*"
     r"partitionEpoch=(\d+)"

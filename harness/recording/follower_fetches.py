@@ -34,7 +34,8 @@ def parse(lines: Iterable[str], topics: Iterable[str]) -> pa.Table:
     for line in lines:
         if (begun := _READ.match(line)) is not None:
             nanos, thread, topic, partition, offset = begun.groups()
-            read.setdefault((thread, topic, partition), {})[offset] = nanos
+            if topic in wanted:
+                read.setdefault((thread, topic, partition), {})[offset] = nanos
             continue
         match = _COUNTED.match(line)
         if match is None or match[2] not in wanted:

@@ -86,17 +86,15 @@ class _Work:
         endless = [variant for variant, outcome in found.items() if outcome.failure]
         if endless:
             why = f"no end on {' and '.join(variant.name for variant in endless)}"
-            return self._evaluated(first.name, found | self._alone(endless, first.name, why, keep=True))
-        fresh = self._alone([self._patched], first.name, f"{len(first.broken)} test(s) failed", keep=False)[
-            self._patched
-        ]
-        if not fresh.failure:
-            self._patched.keep(first.name, fresh, again=True)
-        return self._evaluated(first.name, found, fresh)
+            return self._evaluated(first.name, found | self._alone(endless, first.name, why))
+        fresh = self._alone([self._patched], first.name, f"{len(first.broken)} test(s) failed", again=True)
+        return self._evaluated(first.name, found, fresh[self._patched])
 
-    def _alone(self, variants: Sequence[Variant], name: str, why: str, *, keep: bool) -> dict[Variant, ClassResult]:
+    def _alone(
+        self, variants: Sequence[Variant], name: str, why: str, *, again: bool = False
+    ) -> dict[Variant, ClassResult]:
         with self._progress.step(f"{name} once more: {why}"):
-            found = self._run({variant: [name] for variant in variants}, self._selection.limit(name), keep=keep)
+            found = self._run({variant: [name] for variant in variants}, self._selection.limit(name), again=again)
         return {variant: found[variant.name, name] for variant in variants}
 
     def _evaluated(
@@ -105,7 +103,7 @@ class _Work:
         return evaluate(name, found[self._stock], found[self._patched], self._selection.differs, again)
 
     def _run(
-        self, wanted: Mapping[Variant, list[str]], seconds: float, *, keep: bool = True
+        self, wanted: Mapping[Variant, list[str]], seconds: float, *, again: bool = False
     ) -> dict[tuple[str, str], ClassResult]:
         """Outcomes by (variant, class). A class of a batch that did not end well, or in which a test failed, gets a JVM
         of its own: what others left in the one that it shared may be why. Of a test that is listed the reason is known.
@@ -116,8 +114,8 @@ class _Work:
                 first = found[variant.name, name]
                 if len(names) > 1 and (first.failure or self._unlisted(variant, name, first)):
                     found.update(self._together({variant: [name]}, self._selection.limit(name)))
-                if keep and not found[variant.name, name].failure:
-                    variant.keep(name, found[variant.name, name])
+                if not found[variant.name, name].failure:
+                    variant.keep(name, found[variant.name, name], again=again)
         return found
 
     def _unlisted(self, variant: Variant, name: str, found: ClassResult) -> list[str]:
