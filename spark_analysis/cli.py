@@ -46,7 +46,9 @@ def main(argv: list[str] | None = None) -> int:
     check_gates = verbs.add_parser("gates", help="check a file of gates; exit code 2 if it is not valid")
     check_gates.add_argument("file", type=Path, metavar="FILE", help="YAML file of gates")
     lost_records = verbs.add_parser(
-        "lost", help="compare acknowledged records with those that a cluster has now; exit code 1 if one is lost"
+        "lost",
+        help="compare acknowledged records with those that a cluster has now; exit code 1: one is lost, "
+        "3: not all could be compared",
     )
     lost_records.add_argument("run", type=location, metavar="RUN", help="run folder")
     lost_records.add_argument(

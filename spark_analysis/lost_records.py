@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_analysis.errors import FAILED, OK
+from spark_analysis.errors import FAILED, OK, UNKNOWN, AnalysisError
 from spark_analysis.input.ingest import Run, read_run
 from spark_analysis.input.kafka_source import read_topic
 from spark_analysis.locations import Location
@@ -20,13 +20,31 @@ from spark_analysis.session import session
 
 
 def lost(path: Location, bootstrap: str, master: str | None = None) -> int:
-    """Prints the durability of the run's acknowledged records as JSON; returns exit code 1 if one is lost."""
+    """Prints the durability of the run's acknowledged records as JSON and returns its exit code.
+
+    Raises AnalysisError (exit code 3) for a run without records.
+    """
     spark = session(master, sum(f.stat().st_size for f in path.glob("acks/*.parquet")), places=[path])
     run = read_run(spark, path)
     topics = sorted(r["topic"] for r in run.acks.select("topic").distinct().collect())
+    if not topics:
+        raise AnalysisError(
+            f"nothing to compare in {path}",
+            observed="its table of acknowledgements has no rows",
+            do="name a run whose clients sent records",
+            code=UNKNOWN,
+        )
     found, _ = durability(from_cluster(spark, run, topics, bootstrap), topics)
     print(json.dumps({"run": str(path), "bootstrap": bootstrap, **found}, default=str))
-    return FAILED if found["totals"]["lost"] else OK
+    return exit_code(found)
+
+
+def exit_code(durability: Mapping[str, Any]) -> int:
+    """FAILED if a record is lost; OK if there are acknowledged ones and all topics could be read; else UNKNOWN."""
+    totals = durability["totals"]
+    if totals["lost"]:
+        return FAILED
+    return OK if totals["acknowledged"] and durability["state"] == "checked" else UNKNOWN
 
 
 def from_cluster(spark: SparkSession, run: Run, topics: Sequence[str], bootstrap: str) -> Run:

@@ -16,7 +16,7 @@ def earlier_runs(runs: Path, name: str, campaign: str) -> list[dict[str, Any]]:
     """
     found = []
     for file in sorted(runs.glob(f"*/{schema_file()['layout']['manifest']}")):
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, AttributeError):
             manifest = json.loads(file.read_text(encoding="utf-8"))
             if (manifest.get("kind"), manifest.get("name")) != ("bench", name):
                 continue

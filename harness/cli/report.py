@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -156,7 +157,7 @@ def newest(folder: Path) -> list[Path]:
     """
     found = {p.parent: _manifest(p) for p in sorted(folder.glob("*/manifest.json"))}
     ended = [p for p, manifest in found.items() if manifest.get("state") in ("finished", "failed")]
-    benches = [p for p in ended if found[p]["kind"] == "bench" or _campaign(found[p])]
+    benches = [p for p in ended if found[p].get("kind") == "bench" or _campaign(found[p])]
     if benches:
         campaign = _campaign(found[benches[-1]])
         return [p for p in benches if campaign and _campaign(found[p]) == campaign] or benches[-1:]
@@ -172,15 +173,15 @@ def newest(folder: Path) -> list[Path]:
 
 def _manifest(path: Path) -> dict[str, Any]:
     """The manifest of a run; empty if it cannot be read, which the analysis reports."""
-    try:
+    with suppress(OSError, ValueError, TypeError, AttributeError):
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return manifest
+        _campaign(manifest)
+        return manifest
+    return {}
 
 
 def _campaign(manifest: dict[str, Any]) -> str:
-    return str(manifest["spec"].get("campaign", {}).get("id", ""))
+    return str(manifest.get("spec", {}).get("campaign", {}).get("id", ""))
 
 
 def write(runs: list[Path], to: Path, progress: Progress) -> Path:

@@ -109,6 +109,8 @@ def soak(
         progress=progress,
     )
     out.print(done.text(), markup=False, soft_wrap=True)
-    if not done.good:
-        err.print(f"some cycles failed: see {place / 'check.html'}", markup=False)
-        raise typer.Exit(Exit.FAILED)
+    if code := done.exit_code:
+        unknown = "not known: a log was not read, or no record was acknowledged"
+        observed = "some cycles failed" if code == Exit.FAILED else unknown
+        err.print(f"{observed}: see {place / 'check.html'}", markup=False)
+        raise typer.Exit(code)

@@ -12,6 +12,7 @@ class Exit(IntEnum):
     FAILED = 1
     USAGE = 2
     TIMEOUT = 3
+    UNKNOWN = 3  # the same: it is not known whether it would have been well
     ENVIRONMENT = 4
     DEFECT = 5
 

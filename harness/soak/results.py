@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.common import markdown
 from harness.common.atomic_files import write_aside
-from harness.common.errors import usage_error
+from harness.common.errors import Exit, usage_error
 from harness.soak.schedule import ScheduledFault
 
 _TOTALS = ("sent", "acknowledged", "refused", "unknown")
@@ -59,6 +59,14 @@ class Soak:
     def good(self) -> bool:
         """True if every cycle was evaluated and nothing was wrong."""
         return all(c.good for c in self.cycles)
+
+    @property
+    def exit_code(self) -> Exit:
+        """FAILED after an anomaly; UNKNOWN where a cycle could not be evaluated, or nothing was acknowledged in all."""
+        if any(c.anomalies for c in self.cycles):
+            return Exit.FAILED
+        acknowledged = _sums(self.cycles)["totals"]["acknowledged"]
+        return Exit.OK if self.good and acknowledged else Exit.UNKNOWN
 
     @property
     def exposure(self) -> dict[str, int]:

@@ -81,8 +81,13 @@ def test_trials_of_one_campaign_and_other_runs_are_not_earlier_runs(tmp_path: Pa
     run("bench-other")
     run("bench-mine", kind="other")
     before = run("bench-mine", campaign={"id": "before"}, workload={"blocks": {"rounds": 10}})
-    (tmp_path / "no-run").mkdir()
-    (tmp_path / "no-run" / "manifest.json").write_text("{")
+    for name, damaged in (
+        ("cut", "{"),
+        ("list", "[]"),
+        ("words", '{"kind": "bench", "name": "bench-mine", "spec": "x"}'),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "manifest.json").write_text(damaged)
     found = earlier_runs(tmp_path, "bench-mine", "now")
     assert found == [{"run": before, "state": "finished", "rounds": 10}]
     assert len(earlier_runs(tmp_path, "bench-mine", "")) == 2 and earlier_runs(tmp_path / "none", "x", "") == []

@@ -216,6 +216,15 @@ def test_a_soak_is_summed_up_in_two_tables() -> None:
     ]
 
 
+def test_a_soak_that_shows_nothing_is_not_well() -> None:
+    """The exit code is that of a check of its cycles: anomalies, then what could not be known."""
+    silent = _GOOD | {"totals": _TOTALS | {"acknowledged": 0}}
+    unread = _GOOD | {"verdict": "unknown", "unread": ["orders-0: 2 of 3 replicas read"]}
+    assert (soak_of(_GOOD).exit_code, soak_of(_GOOD, silent).exit_code) == (Exit.OK, Exit.OK)
+    assert (soak_of(silent).exit_code, soak_of(_GOOD, unread).exit_code) == (Exit.UNKNOWN, Exit.UNKNOWN)
+    assert soak_of(unread, _BAD).exit_code == Exit.FAILED
+
+
 def test_losses_that_level_1_allows_are_counted_and_printed() -> None:
     none, some, all_kept = (
         _GOOD | {"totals": _TOTALS | {"acknowledged_by_quorum": n}, "allowed": {"lost-to-election": lost}}

@@ -165,6 +165,7 @@ def test_a_cluster_with_an_unreachable_machine_is_not_removed(file: Path, tmp_pa
 
 
 @pytest.mark.variant
+@pytest.mark.timeout(1800)
 def test_the_commands_of_the_page_work(file: Path, tmp_path: Path) -> None:
     """Starts a cluster, kills a rack of it, and runs a test of the outage plan, on machines without this project."""
     results = tmp_path / "results"

@@ -224,8 +224,9 @@ def test_report_takes_the_newest_benchmark_with_all_its_parts(tmp_path: Path) ->
     _run(tmp_path, "20260103T000000Z-bench-quiet", "bench")
     _run(tmp_path, "20260104T000000Z-bench-quiet", "bench")
     (tmp_path / "20260107T000000Z-broken").mkdir()
-    (tmp_path / "20260107T000000Z-broken" / "manifest.json").write_text("{")
-    assert [p.name for p in report.newest(tmp_path)] == ["20260104T000000Z-bench-quiet"]
+    for damaged in ("{", "[]", '{"state": "finished"}', '{"kind": "bench", "spec": null, "state": "finished"}'):
+        (tmp_path / "20260107T000000Z-broken" / "manifest.json").write_text(damaged)
+        assert [p.name for p in report.newest(tmp_path)] == ["20260104T000000Z-bench-quiet"], damaged
     _run(tmp_path, "20260105T000000Z-bench-near", "bench", "one")
     _run(tmp_path, "20260105T000100Z-bench-far", "bench", "one", state="failed")
     _run(tmp_path, "20260105T000050Z-bench-near", "bench", "two")
