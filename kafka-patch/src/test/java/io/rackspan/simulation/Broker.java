@@ -113,6 +113,11 @@ final class Broker {
         return EligibleSpan.original(Replicas.toList(now.replicas), Replicas.toList(now.addingReplicas));
     }
 
+    /** The epoch of a broker's registration, as this one knows it. */
+    long registeredEpoch(int other) {
+        return cache.registeredEpoch(other);
+    }
+
     KRaftMetadataCache cache() {
         return cache;
     }

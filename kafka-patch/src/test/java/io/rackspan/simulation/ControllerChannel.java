@@ -14,6 +14,7 @@ import org.apache.kafka.common.requests.AlterPartitionResponse;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.server.common.ControllerRequestCompletionHandler;
 import org.apache.kafka.server.common.NodeToControllerChannelManager;
+import org.apache.kafka.server.partition.OngoingReassignmentState;
 
 import io.rackspan.protocol.Electable;
 
@@ -74,8 +75,11 @@ final class ControllerChannel implements NodeToControllerChannelManager {
             if (level == 0 && isIneligible(answer))
                 proposal.refused = copy;
             world.network.send("answer to " + text, () -> {
-                if (broker.process() == process)
-                    proposal.handler.onComplete(new ClientResponse(null, null, "", 0, 0, false, null, null, new AlterPartitionResponse(answer)));
+                if (broker.process() != process)
+                    return;
+                proposal.handler.onComplete(new ClientResponse(null, null, "", 0, 0, false, null, null, new AlterPartitionResponse(answer)));
+                if (world.isBroken(Rule.ADDED_AGREED) && broker.partition() != null && broker.partition().assignmentState() instanceof OngoingReassignmentState ongoing)
+                    broker.partition().rackGates().assigned(ongoing.addingReplicas());
             }, again);
         }, again);
     }

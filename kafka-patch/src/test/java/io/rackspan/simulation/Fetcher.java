@@ -105,7 +105,7 @@ final class Fetcher {
             return null;
         if (world.isBroken(Rule.EPOCH_START) && partition.isLeader())
             partition.leaderEpochStartOffsetOpt_$eq(scala.Option.apply((Object) 0L));
-        long brokerEpoch = world.isBroken(Rule.FOLLOWER_BROKER_EPOCH) ? -1 : request.brokerEpoch;
+        long brokerEpoch = world.isBroken(Rule.FOLLOWER_BROKER_EPOCH) ? Math.max(request.brokerEpoch, from.registeredEpoch(request.follower)) : request.brokerEpoch;
         Optional<Integer> currentEpoch = world.isBroken(Rule.FETCH_LEADER_EPOCH) ? Optional.empty() : Optional.of(request.leaderEpoch);
         try {
             LogReadInfo read = ElectableKnockout.proposing(world, partition, request.follower, () -> partition.fetchRecords(

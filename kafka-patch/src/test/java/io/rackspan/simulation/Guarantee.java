@@ -14,7 +14,10 @@ import io.rackspan.protocol.Ledger;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.stream.IntStream;
 
 /** What a cluster promises, checked after each step; written anew, with nothing of the code that is simulated but the count of racks. */
@@ -29,6 +32,8 @@ final class Guarantee {
     private final List<Promise> promised = new ArrayList<>();
     private final List<Degraded> degraded = new ArrayList<>();
     private final List<BitSet> holders = new ArrayList<>();
+    /** The rack of each holder of a record when it stored it, by broker. */
+    private final List<Map<Integer, String>> storedIn = new ArrayList<>();
     private final BitSet isAcknowledged = new BitSet();
     private final BitSet isPromised = new BitSet();
     private final BitSet isRead = new BitSet();
@@ -63,9 +68,14 @@ final class Guarantee {
     /** Notes who has which records. */
     void holds(Broker broker) {
         for (Disk.Entry entry : broker.disk.entries) {
-            while (holders.size() <= entry.record())
+            while (holders.size() <= entry.record()) {
                 holders.add(new BitSet());
-            holders.get(entry.record()).set(broker.id);
+                storedIn.add(new HashMap<>());
+            }
+            if (!holders.get(entry.record()).get(broker.id)) {
+                holders.get(entry.record()).set(broker.id);
+                storedIn.get(entry.record()).put(broker.id, broker.rack == null ? BrokerRacks.UNNAMED : broker.rack);
+            }
         }
     }
 
@@ -107,9 +117,10 @@ final class Guarantee {
         if (counted.size() < required(leader) || span(leader, isr) < racks(leader))
             violated(Violation.Kind.ACKNOWLEDGED_UNDER_MINIMUM, "broker " + leader.id + " acknowledged record " + request.record() +
                 " with ISR " + isr + " and " + settings);
-        if (held.size() < required(leader) || span(leader, held) < racks(leader))
+        Map<Integer, String> stored = storedIn.get(request.record());
+        if (held.size() < required(leader) || Math.min(span(leader, held), Set.copyOf(stored.values()).size()) < racks(leader))
             violated(Violation.Kind.ACKNOWLEDGED_UNDER_MINIMUM, "broker " + leader.id + " acknowledged record " + request.record() +
-                ", which only " + held + " ever had, with " + settings);
+                ", which only these ever had, by rack: " + stored + ", with " + settings);
         isAcknowledged.set(request.record());
         boolean isKept = request.acks() == Writes.ALL || keepsQuorum(leader);
         // What was replicated in all racks that the replicas are in before a degrade is in no range of it, nor what was committed before

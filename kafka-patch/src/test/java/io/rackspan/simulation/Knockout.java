@@ -29,17 +29,24 @@ final class Knockout {
     private static final class Cache extends KRaftMetadataCache {
 
         private final boolean stock;
+        private final boolean knowsAll;
         private final UnaryOperator<BrokerRacks> change;
 
-        private Cache(int broker, boolean stock, UnaryOperator<BrokerRacks> change) {
+        private Cache(int broker, boolean stock, boolean knowsAll, UnaryOperator<BrokerRacks> change) {
             super(broker, () -> KRaftVersion.LATEST_PRODUCTION);
             this.stock = stock;
+            this.knowsAll = knowsAll;
             this.change = change;
         }
 
         @Override
         public BrokerRacks brokerRacks() {
             return change.apply(super.brokerRacks());
+        }
+
+        @Override
+        public long registeredEpoch(int broker) {
+            return knowsAll ? Long.MAX_VALUE : super.registeredEpoch(broker);
         }
 
         @Override
@@ -74,7 +81,7 @@ final class Knockout {
         };
         // Settled racks are new objects, by whose identity changes are recognised
         Map<BrokerRacks, BrokerRacks> settled = new IdentityHashMap<>();
-        return new Cache(broker.id, broker.stock,
+        return new Cache(broker.id, broker.stock, world.isBroken(Rule.FOLLOWER_REGISTRATION),
             world.isBroken(Rule.RACKS_IN_CHANGE) ? racks -> settled.computeIfAbsent(racks, BrokerRacks::settled) : change);
     }
 

@@ -49,6 +49,14 @@ record KnownHistory(Rule rule, Violation.Kind kind, Setup setup, String steps) {
     private static List<KnownHistory> all() {
         List<Integer> three = List.of(1, 2, 3);
         return List.of(
+            // The leader has the answer that ended the reassignment of broker 3 into rack b, and not the metadata
+            new KnownHistory(Rule.ADDED_AGREED, Violation.Kind.READ_THEN_LOST, setup("aab", List.of(1, 2), 1, 1), "MIN_RACKS 1 1, METADATA 1 0, METADATA 2 0, " +
+                "METADATA 3 0, REASSIGN 1 1, METADATA 1 0, METADATA 2 0, METADATA 3 0, PRODUCE_ONE 1 0, FETCH 2 1, FETCH 2 1, FETCH 3 1, FETCH 3 1, DELIVER 1 0, " +
+                "DELIVER 1 0, PRODUCE_ONE 1 0, FETCH 2 1, FETCH 2 1, TIME 1 7999, FETCH 2 1, TIME 1 7999, FETCH 2 1, CHECK_ISR 1 0, DELIVER 1 0, DELIVER 1 0, " +
+                "CONSUME 1 0, FENCE 1 0, FENCE 2 0, METADATA 3 0"),
+            // Broker 2 fetches from rack a, before the leader knows that it left rack b
+            new KnownHistory(Rule.FOLLOWER_REGISTRATION, Violation.Kind.ACKNOWLEDGED_UNDER_MINIMUM, setup("abc", List.of(1, 2), 2, 2), "PRODUCE 1 0, FETCH 2 1, " +
+                "FETCH 2 1, RELABEL 2 0, HEARTBEAT 2 0, METADATA 2 0, HEARTBEAT 2 0, METADATA 2 0, PRODUCE 1 0, FETCH 2 1, FETCH 2 1"),
             new KnownHistory(Rule.FENCED_LEAVE, Violation.Kind.NOT_ANSWERED, setup("abc", three, 1, 1), "PRODUCE 1 0, FENCE 3 0, METADATA 1 0"),
             // The thread of record 0 continues in a later term of the same leader, which has another record at that offset
             new KnownHistory(Rule.QUORUM_TERM, Violation.Kind.ACKNOWLEDGED_UNDER_MINIMUM, setup("abc", three, 2, 2), "PRODUCE_PREEMPTED 1 0, FENCE 1 0, METADATA 1 0, " +
@@ -65,7 +73,10 @@ record KnownHistory(Rule rule, Violation.Kind kind, Setup setup, String steps) {
             // A copy of the proposal to add broker 3 arrives after the proposal was refused, and the leader has acknowledged without broker 3
             new KnownHistory(Rule.REFUSED_COPIES, Violation.Kind.LOST, setup("abc", three, 1, 1), "FENCE 2 0, FENCE 3 0, METADATA 1 0, HEARTBEAT 3 0, METADATA 1 0, " +
                 "METADATA 3 0, FETCH 3 1, FENCE 3 0, LOSE 1 0, DELIVER_PROMPT 1 0, METADATA 1 0, PRODUCE 1 0, HEARTBEAT 3 0, DELIVER 1 0, FENCE 1 0"),
-            new KnownHistory(Rule.FOLLOWER_BROKER_EPOCH, Violation.Kind.LOST, setup("abc", three, 2, 2), TORN_WHILE_IT_JOINS),
+            // A fetch that broker 3 sent before it lost its records arrives when its leader knows its new registration
+            new KnownHistory(Rule.FOLLOWER_BROKER_EPOCH, Violation.Kind.LOST, setup("abc", three, 2, 2), "FENCE 3 0, METADATA 1 0, PRODUCE 1 0, FETCH 2 1, FETCH 2 1, " +
+                "HEARTBEAT 3 0, METADATA 1 0, METADATA 3 0, FETCH 3 1, SEND_FETCH 3 1, POWER_CUT 3 0, START 3 0, HEARTBEAT 3 0, METADATA 3 0, METADATA 1 0, " +
+                "DELIVER 1 0, DELIVER 1 0, FENCE 1 0, FENCE 2 0, METADATA 3 0"),
             // Broker 3 joins with less than what broker 1 acknowledged and broker 2 has above its high watermark
             new KnownHistory(Rule.EPOCH_START, Violation.Kind.LOST, setup("abc", three, 2, 2), "FENCE 3 0, METADATA 1 0, PRODUCE 1 0, PRODUCE 1 0, FETCH 2 1, FETCH 2 1, " +
                 "HEARTBEAT 3 0, FENCE 1 0, METADATA 2 0, METADATA 3 0, SEND_FETCH 3 1, DELIVER 1 0, DELIVER 1 0, FENCE 2 0, METADATA 3 0"),

@@ -19,6 +19,7 @@ enum Rule {
     NEWEST_RACKS("a leader counts the racks of the newest metadata"),
     CHANGES_WAKE("waiting writes are checked when settings or racks change"),
     ADDED_SERVE("replicas that are being added require no rack of the leader until they are in sync"),
+    ADDED_AGREED("racks of added replicas count when the controller has agreed to all of them"),
     RACKS_IN_CHANGE("while brokers change their racks the smaller span of those before and after counts"),
     MISSED_ELECTIONS("a leader that missed an election in between forgets what followers had reported"),
     /** The correction of the patch known-metadata. */
@@ -26,6 +27,7 @@ enum Rule {
     STALE_METADATA("metadata older than the leader's own partition epoch is skipped"),
     EPOCH_START("a follower joins the ISR when it has all from before this leader"),
     FOLLOWER_BROKER_EPOCH("a fetch of an earlier incarnation of a broker does not count"),
+    FOLLOWER_REGISTRATION("a fetch counts when its leader knows the registration that it was made under"),
     FETCH_LEADER_EPOCH("a fetch of another leader epoch is refused"),
     TRUNCATION("a follower truncates what its leader does not have"),
     QUORUM_SPAN("acks=min.insync.replicas waits for racks"),
@@ -77,6 +79,7 @@ enum Rule {
     /** Those that 300 histories may miss: see the table of docs/results/simulation.md. */
     static final Set<Rule> RARE = EnumSet.of(RACKS_IN_CHANGE, MISSED_ELECTIONS, KNOWN_METADATA, FOLLOWER_BROKER_EPOCH, FETCH_LEADER_EPOCH,
         CANCELLED_SPAN, ALTER_LEADER_EPOCH, ALTER_PARTITION_EPOCH, REFUSED_COPIES, ALTER_BROKER_EPOCH, RACKS_CHECKED,
+        ADDED_AGREED, FOLLOWER_REGISTRATION, ELIGIBLE_SETTINGS,
         QUORUM_PROPOSED, QUORUM_EMPTYING, MEMBER_ACKNOWLEDGED, MEMBER_EPOCH_START, REASSIGNED_MEMBERS, EMPTIED_DRAINED, SETS_REFUSED, REASSIGNED_SPAN);
 
     final String text;

@@ -63,7 +63,7 @@ public final class ElectableLeaders {
         if (now.electable.isEmpty() || replicas.containsAll(now.electable.members()))
             return;
         throw new InvalidReplicaAssignmentException("Unable to cancel the reassignment of " + partition + ": its electable set " + now.electable +
-            " is not within " + replicas + ". Acknowledged records might be in too few replicas. Wait until the leader has chosen another set, or set " +
-            "unclean.leader.election.enable=true on the topic.");
+            " is not within " + replicas + ". Acknowledged records might be in too few replicas. Reassign it to these replicas instead of " +
+            "cancelling, which ends when they hold all that was acknowledged, or set unclean.leader.election.enable=true on the topic.");
     }
 }

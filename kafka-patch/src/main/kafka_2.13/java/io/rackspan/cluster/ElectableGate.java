@@ -230,7 +230,7 @@ public final class ElectableGate {
         int minRacks = racks.effectiveQuorumRacks(state);
         BrokerRacks where = racks.brokerRacks();
         Checked last = checked;
-        if (last != null && nowMs < checkedMs + CHECK_MS && last.isOf(state, replicas, minReplicas, minRacks, where))
+        if (last != null && nowMs >= checkedMs && nowMs < checkedMs + CHECK_MS && last.isOf(state, replicas, minReplicas, minRacks, where))
             return false;
         boolean due = choice(state.isr(), answered, nowMs) != null;
         checkedMs = nowMs;

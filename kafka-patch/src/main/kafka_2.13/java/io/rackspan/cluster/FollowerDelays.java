@@ -21,8 +21,9 @@ final class FollowerDelays {
         private double average = 0;
     }
 
-    private final long[] ends = new long[MARKS];
-    private final long[] times = new long[MARKS];
+    // Made with the first mark: most partitions of a broker never have one
+    private long[] ends = {};
+    private long[] times = {};
     private final Map<Integer, Follower> followers = new HashMap<>();
     private long marks = 0;
 
@@ -34,6 +35,10 @@ final class FollowerDelays {
         if (marks > 0 && times[last] == nowMs) {
             ends[last] = end;
             return;
+        }
+        if (ends.length == 0) {
+            ends = new long[MARKS];
+            times = new long[MARKS];
         }
         int next = (int) (marks++ % MARKS);
         ends[next] = end;

@@ -99,6 +99,24 @@ public final class RackGates {
         original = EligibleSpan.original(partition.replicas(), adding);
     }
 
+    /**
+     * Notes an ISR that the controller has agreed to. If it holds all replicas that a reassignment was adding, that may have ended with it, and the
+     * controller requires their racks from then on: the metadata that says so may be late. Call it with the partition's write lock.
+     */
+    public void agreed(Collection<Integer> isr) {
+        List<Integer> all = partition.replicas();
+        if (original.size() < all.size() && all.stream().allMatch(replica -> original.contains(replica) || isr.contains(replica)))
+            original = all;
+    }
+
+    /**
+     * True if a fetch of a follower counts: from level 1 on not before this broker knows the registration that it was made under. Until then the
+     * rack known here may be the one before, and what a broker that is not registered yet, of epoch -1, holds may be gone unnoticed.
+     */
+    public boolean isKnown(int follower, long brokerEpoch) {
+        return RackRules.isOff(metadata.rackRules()) || brokerEpoch >= 0 && brokerEpoch <= metadata.registeredEpoch(follower);
+    }
+
     /** True if this broker leads and the in-sync replicas are in too few racks; never with the default 1. */
     public boolean isUnder() {
         // Checks for the leader once more: a resignation in between would have emptied the state.
