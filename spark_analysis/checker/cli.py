@@ -14,6 +14,7 @@ from spark_analysis.checker.check import ANOMALIES, UNKNOWN, CheckResult, check
 from spark_analysis.checker.history import read_history, require_replicas
 from spark_analysis.checker.page import page, text
 from spark_analysis.checker.runner import InProcess, OnSpark, Runner
+from spark_analysis.errors import USAGE, AnalysisError
 from spark_analysis.locations import Location
 from spark_analysis.session import SMALL_BYTES, session
 
@@ -41,7 +42,7 @@ def write_check(
     """Checks runs one after another and rewrites check.json and check.html after each. Returns the exit code.
 
     Each verdict is printed as one line of JSON as soon as it is known, so that another program can follow; its text
-    goes to stderr. Raises AnalysisError for a folder that cannot be checked.
+    goes to stderr. Raises AnalysisError for a folder that cannot be checked, or if there is none.
     """
     started = time.monotonic()
     out.mkdir(parents=True, exist_ok=True)
@@ -58,5 +59,9 @@ def write_check(
         write_aside(out / "check.html", page(verdicts))
         brief = {key: value for key, value in verdict.plain().items() if key != "anomalies"}
         print(json.dumps(brief), flush=True)
+    if not verdicts:
+        raise AnalysisError(
+            "nothing was checked", observed="no RUN was named, and stdin has none", do="name a run folder", code=USAGE
+        )
     states = {v.state for v in verdicts}
     return next((EXIT[state] for state in (ANOMALIES, UNKNOWN) if state in states), EXIT["ok"])
