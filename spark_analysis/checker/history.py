@@ -101,6 +101,11 @@ class History:
         """The transactions of all producers: topic, producer, first and last sequence, and outcome."""
         return [one for note in self._notes("transactions") for one in note["transactions"]]
 
+    @property
+    def _in_transactions(self) -> list[Row]:
+        """The notes of the producers of transactions."""
+        return [note for note in self._notes("producer") if note.get("transaction_records")]
+
     @cached_property
     def _read_committed(self) -> set[str]:
         """The topics that were read to their end with read_committed, and in no other way, with the rows there."""
@@ -133,9 +138,9 @@ class History:
         return [e["data"] for e in self.events if (e["kind"], e["name"]) == ("note", name)]
 
     def replicas_of(self, place: Place) -> int:
-        """The number of replicas that the metadata log says last; 1 where it says nothing."""
-        last = [row for row in self.partitions if (row["topic"], row["partition"]) == place]
-        return max(last, key=lambda row: row["metadata_offset"])["replicas"] if last else 1
+        """The number of replicas that the metadata log says last; 0 where it says nothing."""
+        states = self.states.get(place)
+        return int(states[-1]["replicas"]) if states else 0
 
     @cached_property
     def states(self) -> dict[Place, list[Row]]:
@@ -153,7 +158,7 @@ class History:
         return Facts(
             producers(self.events, self.level),
             read,
-            frozenset(place for place, nodes in read.items() if len(nodes) >= self.replicas_of(place)),
+            frozenset(place for place, nodes in read.items() if len(nodes) >= self.replicas_of(place) > 0),
             {place: tuple({row["leader_epoch"] for row in rows}) for place, rows in states.items()},
             {"ack-under-racks": _some(racks), "ack-under-replicas": _some(replicas), "ack-not-in-ledger": _some(below)},
             bits,
@@ -164,7 +169,7 @@ class History:
         """True for the rules on in-sync replicas and on transactions that something in the run is a case of."""
         racks = any((min_racks or row["min_racks"]) > 1 for row in self.partitions)
         replicas = any(timeline.need_replicas(row) > 1 for row in self.partitions)
-        in_transactions = [note for note in self._notes("producer") if note.get("transaction_records")]
+        in_transactions = self._in_transactions
         return {
             "ack-under-racks": racks,
             "ack-under-replicas": replicas,
@@ -185,10 +190,15 @@ class History:
         in_transactions = {one["topic"] for one in self.transactions}
         for topic in sorted(in_transactions - self._read_committed) if in_transactions else ():
             missing.append(f"{topic} with read_committed: transactions were not compared with what is read")
+        ended = {one["producer"] for one in self.transactions}
+        for name in sorted({note["producer"] for note in self._in_transactions} - ended):
+            missing.append(f"{name}: how its transactions ended is not noted")
         read = self.read
         for place in sorted(place for place in places if place[1] >= 0):
             have, wanted = len(read.get(place, ())), self.replicas_of(place)
-            if have < wanted:
+            if not wanted:
+                missing.append(f"{place[0]}-{place[1]}: not in the metadata log")
+            elif have < wanted:
                 missing.append(f"{place[0]}-{place[1]}: {have} of {wanted} replicas read")
         return missing
 

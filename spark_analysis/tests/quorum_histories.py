@@ -138,7 +138,6 @@ ANOMALIES: dict[str, tuple[str, Story]] = {
         Story(changes=[(0, 1, 0, "1,2,3")], behind=0),
     ),
     "acknowledged for no offset": ("lost-without-election", Story(offset=-1)),
-    "its partition has no metadata": ("lost-without-election", Story(changes=[])),
     "two in sync where two are needed": (
         "lost-by-minimal-isr",
         Story(changes=[(0, 1, 0, "1,2"), (30, 2, 1, "2"), (40, 2, 1, "2,3,1")]),

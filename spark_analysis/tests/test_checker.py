@@ -173,6 +173,19 @@ def test_data_that_was_not_read_makes_the_verdict_unknown(run: Path, tmp_path: P
     ]
 
 
+def test_a_partition_that_the_metadata_log_does_not_have_is_not_complete(tmp_path: Path) -> None:
+    """One log of it was read, and nothing says how many there are."""
+    part = real().named("orders")
+    CORRUPTIONS["acknowledged_in_one_rack"][1](part, random.Random(1))
+    part.partitions, part.read = [], part.read[:1]
+    part.replicas = [row for row in part.replicas if row["node"] == part.read[0]["node"]]
+    history = read_history(folder(tmp_path / "run", [real().named("clean"), part]))
+    found = check(history, InProcess())
+    assert found.counts == {} and found.state == "unknown"
+    assert found.unread == ["orders-1: not in the metadata log"]
+    assert history.facts().complete == {("clean", 1)}
+
+
 @pytest.mark.parametrize("files", ["cycle-2-2-*", "*"])
 def test_missing_logs_make_the_verdict_unknown_and_are_no_anomaly(run: Path, tmp_path: Path, files: str) -> None:
     missing = list((run / "replicas").glob(f"{files}.parquet"))

@@ -73,6 +73,18 @@ def test_a_producer_of_transactions_that_ended_none_makes_the_verdict_unknown(ru
     assert found.counts == {} and found.state == "unknown" and found.untried == list(RULES)
 
 
+def test_each_producer_of_transactions_needs_a_note_of_how_they_ended(tmp_path: Path) -> None:
+    """As of a client that died before it noted them, beside one that did."""
+    part = real()
+    in_transactions(part)
+    ended, died = part.named("orders"), part.named("rest")
+    died.notes.clear()
+    del died.reads[1]
+    found = _checked(folder(tmp_path / "run", [ended, died]))
+    assert found.counts == {} and found.state == "unknown"
+    assert found.unread == ["rest/t: how its transactions ended is not noted"]
+
+
 def test_a_read_back_whose_rows_are_missing_is_no_loss(run: Path) -> None:
     (run / "reads" / "part-0.parquet").unlink()
     found = _checked(run)
