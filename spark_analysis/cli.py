@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import traceback
 from pathlib import Path
 
-from spark_analysis.errors import ENVIRONMENT, OK, AnalysisError
+from spark_analysis.errors import DEFECT, ENVIRONMENT, OK, AnalysisError
 from spark_analysis.locations import location
 from spark_analysis.progress import timed
 from spark_analysis.recompute import recompute
@@ -15,7 +16,9 @@ from spark_analysis.report import gate_file, gates
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs one command; the exit code is 0, 1 (no run could be read, a gate missed, a record lost) or 2 (usage)."""
+    """Runs one command; the exit code is 0, 1 (no run could be read, a gate missed, a record lost, an anomaly), 2
+    (usage), 3 (not known), 4 (a file or the environment lacks something) or 5 (a defect of the analysis itself).
+    """
     parser = argparse.ArgumentParser(prog="python -m spark_analysis", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
     report = verbs.add_parser("report", help="write one page, report.json, tables and counts from run folders")
@@ -29,7 +32,7 @@ def main(argv: list[str] | None = None) -> int:
     report.add_argument("--master", default=None, help="Spark master; default: the one of spark-submit, else local[*]")
     check = verbs.add_parser(
         "check",
-        help="check the fate of every acknowledged record; exit code 1: anomalies, 3: something was not read",
+        help="check the fate of every acknowledged record; exit code 1: anomalies, 3: not known, 4: not readable",
     )
     check.add_argument(
         "runs",
@@ -74,6 +77,14 @@ def main(argv: list[str] | None = None) -> int:
         error = AnalysisError("a file could not be read or written", observed=str(e), do=do, code=ENVIRONMENT)
         print(error, file=sys.stderr)
         return error.code
+    except Exception as e:  # the last resort: whatever it is, it is ours
+        traceback.print_exc()
+        do = "report it with the lines above"
+        error = AnalysisError(
+            "this is a defect of the analysis itself", observed=f"{type(e).__name__}: {e}", do=do, code=DEFECT
+        )
+        print(error, file=sys.stderr)
+        return error.code
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -83,7 +94,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.verb == "check":
         from spark_analysis.checker.cli import write_check
 
-        runs = options.runs or (location(line.strip()) for line in sys.stdin if line.strip())
+        runs = options.runs or (line.strip() for line in sys.stdin if line.strip())
         return write_check(runs, options.out, min_racks=options.min_racks, master=options.master)
     if options.verb == "lost":
         from spark_analysis.lost_records import lost

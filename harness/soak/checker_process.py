@@ -49,6 +49,12 @@ class CheckerProcess:
                 do=f"evaluate it by hand: python -m spark_analysis check {run} --out DIR",
             )
         found: dict[str, Any] = json.loads(line)
+        if "error" in found:
+            raise RackspanError(
+                f"{run.name} could not be checked",
+                observed=found["error"],
+                do=f"see {self._reported}, and whether the run folder is complete",
+            )
         return found
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

@@ -14,6 +14,7 @@ from harness.cli.app import app
 from harness.common.errors import Exit, RackspanError
 from harness.distribution.locate import find
 from harness.recording.metadata_timeline import timeline
+from harness.soak.checker_process import CheckerProcess
 from harness.soak.cycle import cycle_producers
 from harness.soak.results import Cycle, Soak, carried_on
 from harness.soak.schedule import EVERYWHERE, NETWORK, Kind, ScheduledFault, kinds_of, schedule
@@ -303,6 +304,13 @@ def test_a_soak_is_continued(tmp_path: Path) -> None:
     )
     with pytest.raises(RackspanError, match="observed: seed 5, not 6\n"):
         carried_on(tmp_path, {"seed": 6}, 3)
+
+
+def test_a_cycle_that_cannot_be_checked_is_an_error_and_not_waited_for(tmp_path: Path) -> None:
+    could_not = pytest.raises(RackspanError, match="nothing could not be checked")
+    with CheckerProcess(tmp_path / "check") as evaluate, could_not as caught:
+        evaluate.verdict(tmp_path / "nothing")
+    assert "is not a run folder" in caught.value.observed
 
 
 def test_a_level_that_is_none_is_refused() -> None:

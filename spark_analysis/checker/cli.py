@@ -14,11 +14,13 @@ from spark_analysis.checker.check import ANOMALIES, UNKNOWN, CheckResult, check
 from spark_analysis.checker.history import read_history, require_replicas
 from spark_analysis.checker.page import page, text
 from spark_analysis.checker.runner import InProcess, OnSpark, Runner
-from spark_analysis.errors import USAGE, AnalysisError
-from spark_analysis.locations import Location
+from spark_analysis.errors import ENVIRONMENT, FAILED, OK, USAGE, AnalysisError
+from spark_analysis.errors import UNKNOWN as NOT_KNOWN
+from spark_analysis.locations import Location, location
 from spark_analysis.session import SMALL_BYTES, session
 
-EXIT = {ANOMALIES: 1, UNKNOWN: 3, "ok": 0}
+EXIT = {ANOMALIES: FAILED, UNKNOWN: NOT_KNOWN, "ok": OK}
+WORST_FIRST = (FAILED, ENVIRONMENT, USAGE, NOT_KNOWN, OK)
 
 
 @contextmanager
@@ -37,31 +39,44 @@ def running(master: str | None, size: int, place: Location) -> Iterator[Runner]:
 
 
 def write_check(
-    paths: Iterable[Location], out: Location, *, min_racks: int | None = None, master: str | None = None
+    paths: Iterable[Location | str], out: Location, *, min_racks: int | None = None, master: str | None = None
 ) -> int:
     """Checks runs one after another and rewrites check.json and check.html after each. Returns the exit code.
 
     Each verdict is printed as one line of JSON as soon as it is known, so that another program can follow; its text
-    goes to stderr. Raises AnalysisError for a folder that cannot be checked, or if there is none.
+    goes to stderr. So is the error of a run that cannot be checked, and the others are still checked. Raises
+    AnalysisError if there is no run.
     """
     started = time.monotonic()
     out.mkdir(parents=True, exist_ok=True)
     verdicts: list[CheckResult] = []
+    errors: list[AnalysisError] = []
     for path in paths:
-        history = read_history(path)
-        require_replicas(history)
-        with running(master, history.bytes, path) as runner:
-            verdict = check(history, runner, min_racks)
-        verdicts.append(verdict)
-        print(f"[{time.monotonic() - started:5.1f} s] {text(verdict)}", file=sys.stderr, flush=True)
-        document = json.dumps({"runs": [v.plain() for v in verdicts]}, indent=1, default=str)
+        try:
+            verdict = _verdict(location(str(path)), min_racks, master)
+        except AnalysisError as e:
+            errors.append(e)
+            said, brief = str(e), {"error": str(e)}
+        else:
+            verdicts.append(verdict)
+            said = text(verdict)
+            brief = {key: value for key, value in verdict.plain().items() if key != "anomalies"}
+        print(f"[{time.monotonic() - started:5.1f} s] {said}", file=sys.stderr, flush=True)
+        texts = [str(e) for e in errors]
+        document = json.dumps({"runs": [v.plain() for v in verdicts], "errors": texts}, indent=1, default=str)
         write_aside(out / "check.json", document + "\n")
-        write_aside(out / "check.html", page(verdicts))
-        brief = {key: value for key, value in verdict.plain().items() if key != "anomalies"}
+        write_aside(out / "check.html", page(verdicts, texts))
         print(json.dumps(brief), flush=True)
-    if not verdicts:
+    codes = {EXIT[v.state] for v in verdicts} | {e.code for e in errors}
+    if not codes:
         raise AnalysisError(
             "nothing was checked", observed="no RUN was named, and stdin has none", do="name a run folder", code=USAGE
         )
-    states = {v.state for v in verdicts}
-    return next((EXIT[state] for state in (ANOMALIES, UNKNOWN) if state in states), EXIT["ok"])
+    return next(code for code in WORST_FIRST if code in codes)
+
+
+def _verdict(path: Location, min_racks: int | None, master: str | None) -> CheckResult:
+    history = read_history(path)
+    require_replicas(history)
+    with running(master, history.bytes, path) as runner:
+        return check(history, runner, min_racks)

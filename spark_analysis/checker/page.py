@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,9 +34,9 @@ def text(verdict: CheckResult) -> str:
     return "\n".join(lines)
 
 
-def page(verdicts: list[CheckResult]) -> str:
-    """One self-contained HTML page of all runs."""
-    return rendered(_TEMPLATE, {"at": at, "place": place}, verdicts=verdicts, kinds=KINDS)
+def page(verdicts: list[CheckResult], errors: Sequence[str] = ()) -> str:
+    """One self-contained HTML page of all runs, and of the errors of those that could not be checked."""
+    return rendered(_TEMPLATE, {"at": at, "place": place}, verdicts=verdicts, errors=errors, kinds=KINDS)
 
 
 def at(t_ns: int | None) -> str:

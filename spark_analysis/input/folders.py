@@ -147,6 +147,7 @@ def clock_went_back(path: Location, observed: str) -> AnalysisError:
         f"a clock of {path} went back or was set",
         observed=observed,
         do="make the run again on a machine whose clock is steady while it runs (no suspend, no restored snapshot)",
+        code=ENVIRONMENT,
     )
 
 
@@ -174,5 +175,8 @@ def _lines(path: Location) -> list[Any]:
 
 def _not_a_run(file: Location, e: Exception) -> AnalysisError:
     return AnalysisError(
-        f"{file.parent} is not a run folder", observed=f"{file.name}: {e}", do="give a folder made by a run"
+        f"{file.parent} is not a run folder",
+        observed=f"{file.name}: {e}",
+        do="give a folder made by a run",
+        code=ENVIRONMENT,
     )

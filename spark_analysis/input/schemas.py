@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from spark_analysis.errors import AnalysisError
+from spark_analysis.errors import ENVIRONMENT, AnalysisError
 from spark_analysis.locations import Location
 
 CONTRACT = Path(__file__).parents[2] / "harness" / "run_folder" / "schema.json"
@@ -46,6 +46,7 @@ def check_table(where: Location, name: str, observed: pa.Schema) -> None:
         f"{name} of {where} does not fit schema version {version()}",
         observed=f"missing {missing}, unknown {unknown}, other types {other}",
         do="make the run again, or read it with the release that made it",
+        code=ENVIRONMENT,
     )
 
 
@@ -60,6 +61,7 @@ def check_manifest(where: Location, manifest: Any) -> dict[str, Any]:
             f"{where} is of another schema version",
             observed=f"schema version {observed!r}, wanted {version()}",
             do="make the run again, or read it with the release that made it",
+            code=ENVIRONMENT,
         )
     older: dict[str, Any] = contract()["older"].get(str(manifest["schema_version"]), {})
     manifest = {**older.get("manifest", {}), **manifest}
@@ -73,6 +75,7 @@ def check_manifest(where: Location, manifest: Any) -> dict[str, Any]:
             f"the manifest of {where} is not as the contract says",
             observed=", ".join(wrong),
             do="make the run again: its manifest was not written by this release",
+            code=ENVIRONMENT,
         )
     return {**manifest}
 
@@ -88,5 +91,6 @@ def check_events(where: Location, rows: list[Any]) -> list[dict[str, Any]]:
                 f"line {number} of the events of {where} is not as the contract says",
                 observed=json.dumps(row),
                 do=f"give every event {', '.join(sorted(names))} with a known kind and state",
+                code=ENVIRONMENT,
             )
     return rows

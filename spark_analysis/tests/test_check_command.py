@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import io
+import json
+import random
+import shutil
 from pathlib import Path
 
 import pytest
 
 from spark_analysis.cli import main
+from spark_analysis.tests.copies import REAL, folder, real
+from spark_analysis.tests.corruptions import CORRUPTIONS
 
 
 def test_without_a_run_there_is_no_verdict(
@@ -16,3 +21,57 @@ def test_without_a_run_there_is_no_verdict(
     monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
     assert main(["check", "--out", str(tmp_path / "out")]) == 2
     assert "observed: no RUN was named, and stdin has none" in capsys.readouterr().err
+
+
+@pytest.fixture
+def lossy(tmp_path: Path) -> Path:
+    """A run that lost what it had acknowledged."""
+    part = real().named("orders")
+    CORRUPTIONS["tail_cut"][1](part, random.Random(3))
+    return folder(tmp_path / "lossy", [part])
+
+
+@pytest.fixture
+def truncated(tmp_path: Path) -> Path:
+    """A run with a table that was cut short."""
+    path = Path(shutil.copytree(REAL, tmp_path / "truncated"))
+    file = next((path / "acks").glob("*.parquet"))
+    file.write_bytes(file.read_bytes()[:300])
+    return path
+
+
+def test_a_run_that_cannot_be_read_hides_no_anomaly_of_another(
+    lossy: Path, truncated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [str(truncated), str(lossy), str(tmp_path / "nothing"), str(REAL)]
+    assert main(["check", *runs, "--out", str(tmp_path / "out")]) == 1
+    printed = capsys.readouterr()
+    lines = [json.loads(line) for line in printed.out.splitlines()]
+    assert [line.get("verdict") for line in lines] == [None, "anomalies", None, "ok"]
+    assert "is not a complete Parquet file" in lines[0]["error"] and "is not a run folder" in lines[2]["error"]
+    assert "is not a complete Parquet file" in printed.err and f"{tmp_path / 'nothing'} is not" in printed.err
+    written = json.loads((tmp_path / "out" / "check.json").read_text(encoding="utf-8"))
+    assert [run["verdict"] for run in written["runs"]] == ["anomalies", "ok"] and len(written["errors"]) == 2
+    assert "is not a complete Parquet file" in (tmp_path / "out" / "check.html").read_text(encoding="utf-8")
+
+
+def test_a_run_that_cannot_be_read_comes_before_one_that_is_not_known(
+    truncated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unknown = folder(tmp_path / "unknown", [real().named("orders")])
+    (unknown / "events.jsonl").write_text("", encoding="utf-8")
+    out = ["--out", str(tmp_path / "out")]
+    assert main(["check", str(unknown), str(REAL), *out]) == 3
+    assert main(["check", str(unknown), str(truncated), *out]) == 4
+    assert main(["check", str(tmp_path / "nothing"), *out]) == 4
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"ftp://nowhere/run\n{truncated}\n"))
+    assert main(["check", *out]) == 4
+
+
+def test_a_defect_of_the_program_is_no_anomaly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("spark_analysis.checker.cli.check", lambda *_: 1 // 0)
+    assert main(["check", str(REAL), "--out", str(tmp_path / "out")]) == 5
+    printed = capsys.readouterr().err
+    assert "Traceback (most recent call last)" in printed and "observed: ZeroDivisionError" in printed

@@ -99,7 +99,7 @@ def test_counts_that_were_changed_are_noticed(store: str, capsys: pytest.Capture
 
 
 def test_what_is_not_there_is_named(store: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", f"{store}/nothing", "--out", f"{store}/none"]) == FAILED
+    assert main(["check", f"{store}/nothing", "--out", f"{store}/none"]) == ENVIRONMENT
     assert f"{store}/nothing is not a run folder" in capsys.readouterr().err
     assert main(["recompute", "s3a://no-such-bucket/page", "--out", f"{store}/none"]) == USAGE
     assert "s3a://no-such-bucket/page has no counts of a report" in capsys.readouterr().err

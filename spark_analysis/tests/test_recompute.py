@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_analysis import pipeline
+from spark_analysis.errors import DEFECT
 from spark_analysis.tests.generated import outage_run
 from spark_analysis.tests.generated_bench import bench_run
 from spark_analysis.tests.test_campaigns import consumed, counted
@@ -70,7 +71,7 @@ def test_a_page_computed_again_without_spark_is_the_same_to_the_byte(made: Path,
 
 def test_this_process_cannot_import_spark(made: Path, tmp_path: Path) -> None:
     done = without_spark("report", made, "--out", tmp_path)
-    assert done.returncode == 1 and "ModuleNotFoundError: No module named 'pyspark.sql'" in done.stderr
+    assert done.returncode == DEFECT and "ModuleNotFoundError: No module named 'pyspark.sql'" in done.stderr
 
 
 def test_counts_are_small(made: Path) -> None:
