@@ -182,8 +182,7 @@ class History:
     def unread(self, places: frozenset[Place]) -> list[str]:
         """Data of these places that was not read back, and so not checked."""
         missing = []
-        noted = {(e["name"], e["data"].get("complete", True)) for e in self.events if e["kind"] == "note"}
-        if ("partitions-read", True) not in noted:
+        if not any(note.get("complete", True) for note in self._notes("partitions-read")):
             missing.append("the metadata log: acknowledgements were not compared with the in-sync replicas")
         if self.degrades and not self._notes("ledger"):
             missing.append("the ledger: acknowledgements in degrades were not compared with it")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -105,8 +106,25 @@ def check_table(path: Location, name: str) -> int:
                 code=ENVIRONMENT,
             ) from e
         schemas.check_table(path, name, footer.schema_arrow)
+        _check_nulls(file, footer.metadata)
         rows += footer.metadata.num_rows
     return rows
+
+
+def _check_nulls(file: Location, footer: pq.FileMetaData) -> None:
+    """Raises AnalysisError if the footer says that a value is missing: no column may lack any."""
+    nulls: Counter[str] = Counter()
+    for group in map(footer.row_group, range(footer.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            if (found := column.statistics) is not None and found.null_count:
+                nulls[column.path_in_schema] += found.null_count
+    if nulls:
+        raise AnalysisError(
+            f"{file} lacks values",
+            observed=", ".join(f"{number} null in {name}" for name, number in nulls.items()),
+            do="copy the run folder again, or make the run again: no column may have a null",
+            code=ENVIRONMENT,
+        )
 
 
 def check_moved(path: Location, moved_ns: int, when: str) -> None:

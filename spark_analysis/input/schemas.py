@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from spark_analysis.errors import ENVIRONMENT, AnalysisError
+from spark_analysis.input import notes
 from spark_analysis.locations import Location
 
 CONTRACT = Path(__file__).parents[2] / "harness" / "run_folder" / "schema.json"
@@ -70,6 +71,7 @@ def check_manifest(where: Location, manifest: Any) -> dict[str, Any]:
         for f in contract()["manifest"]
         if not isinstance(manifest.get(f["name"]), _JSON_TYPES[f["type"]])
     ]
+    wrong = wrong or [problem for problem in [notes.manifest_problems(manifest)] if problem]
     if wrong:
         raise AnalysisError(
             f"the manifest of {where} is not as the contract says",
@@ -85,12 +87,15 @@ def check_events(where: Location, rows: list[Any]) -> list[dict[str, Any]]:
     known = contract()["events"]
     names = {f["name"] for f in known["fields"]}
     for number, row in enumerate(rows, 1):
-        odd = not isinstance(row, dict) or set(row) != names
-        if odd or row["kind"] not in known["kinds"] or row["state"] not in known["states"]:
+        wrong = "" if isinstance(row, dict) and set(row) == names else "other keys"
+        wrong = wrong or notes.event_problems(row)
+        if not wrong and (row["kind"] not in known["kinds"] or row["state"] not in known["states"]):
+            wrong = "a kind or state that is not known"
+        if wrong:
             raise AnalysisError(
-                f"line {number} of the events of {where} is not as the contract says",
-                observed=json.dumps(row),
-                do=f"give every event {', '.join(sorted(names))} with a known kind and state",
+                f"line {number} of the events in {where / contract()['layout']['events']} is not as the contract says",
+                observed=f"{wrong}, in {json.dumps(row)}",
+                do=f"give every event {', '.join(sorted(names))} with a known kind and state, and the data of its kind",
                 code=ENVIRONMENT,
             )
     return rows

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_analysis.errors import AnalysisError
+from spark_analysis.errors import ENVIRONMENT, AnalysisError
 from spark_analysis.input import ingest
 from spark_analysis.input.folders import read_folder, read_folders
 from spark_analysis.tests.generated import MS, SECOND, START, ack, event, folder, read
@@ -100,6 +100,18 @@ def test_a_file_cut_short_is_named(spark: SparkSession, tmp_path: Path) -> None:
     assert "copy the run folder again" in text
     file.write_bytes(b"")
     assert "observed: 0 bytes; " in message(spark, path)
+
+
+def test_a_null_is_refused(tmp_path: Path) -> None:
+    path = folder(tmp_path / "x", acks=[ack(0, 0, MS), ack(1, 0, MS)])
+    file = path / "acks/part-0.parquet"
+    table = pq.read_table(file)
+    offset = table.column_names.index("offset")
+    pq.write_table(table.set_column(offset, "offset", pa.array([0, None], pa.int64())), file)
+    with pytest.raises(AnalysisError) as caught:
+        read_folder(path)
+    assert caught.value.code == ENVIRONMENT and f"{file} lacks values" in caught.value.what
+    assert caught.value.observed == "1 null in offset"
 
 
 def test_a_second_file_with_other_columns_is_refused_too(spark: SparkSession, tmp_path: Path) -> None:
