@@ -33,13 +33,14 @@ def read_timeline(cluster: KafkaCluster, run: RunFolder, topics: Iterable[str]) 
     """Files the changes of these topics' partitions; returns how many. Raises RackspanError."""
     node = longest_metadata_log(cluster)
     text, complete = _dump(node)
-    rows, degrades, level = timeline(text, set(topics))
+    rows, degrades, level, recreated = timeline(text, set(topics))
     if degrades:
         run.event("note", "degrades", "point", {"degrades": degrades})
         record_ledger(cluster, run, sorted({one["topic"] for one in degrades}))
     if rows:
         run.add_partitions(pa.Table.from_pylist(rows, arrow_schema("partitions")), node.name)
-    run.event("note", "partitions-read", "point", {"node": node.name, "complete": complete, "level": level})
+    reported = {"node": node.name, "complete": complete, "level": level, "recreated": recreated}
+    run.event("note", "partitions-read", "point", reported)
     return len(rows)
 
 
@@ -59,13 +60,15 @@ def records(cluster: KafkaCluster) -> list[Record]:
     return [Record(int(match[2]) * 1_000_000, record["type"], record["data"]) for match, record in found]
 
 
-def timeline(text: str, topics: set[str]) -> tuple[list[Row], list[Row], int]:
-    """The rows that the output of kafka-dump-log.sh with the metadata decoder amounts to, the degrades, and the lowest
-    level of rackspan.version since the first of the topics was created.
+def timeline(text: str, topics: set[str]) -> tuple[list[Row], list[Row], int, dict[str, int]]:
+    """The rows that the output of kafka-dump-log.sh with the metadata decoder amounts to, the degrades, the lowest
+    level of rackspan.version since the first of the topics was created, and when each topic was created that had been
+    deleted before: its rows are those since then.
     """
     image = _Image(topics)
     rows = [row for line in text.splitlines() for row in image.apply(line)]
-    return rows, image.degrades.found, image.lowest_level
+    rows = [row for row in rows if row["metadata_offset"] >= image.created[row["topic"]]]
+    return rows, image.degrades.found, image.lowest_level, image.recreated
 
 
 class _Image:
@@ -78,6 +81,8 @@ class _Image:
         self._settings: dict[tuple[str, str], str] = {}  # (topic or "", setting) -> value
         self._partitions: dict[tuple[str, int], Row] = {}
         self.degrades = Degrades()
+        self.created: dict[str, int] = {}  # topic -> offset of the record that created it last
+        self.recreated: dict[str, int] = {}  # topic -> time of that record in ns, where it was not the first
         self._level = self.lowest_level = 0
 
     def apply(self, line: str) -> Iterator[Row]:
@@ -93,12 +98,16 @@ class _Image:
                 if self._wanted.isdisjoint(self._names.values()):
                     self.lowest_level = self._level
                 self._names[data["topicId"]] = data["name"]
+                if data["name"] in self._wanted and data["name"] in self.created:
+                    self.recreated[data["name"]] = int(match[2]) * 1_000_000
+                self.created[data["name"]] = int(match[1])
             case "FEATURE_LEVEL_RECORD" if data["name"] == FEATURE:
                 self._level = data["featureLevel"]
                 self.lowest_level = min(self.lowest_level, self._level)
             case "REMOVE_TOPIC_RECORD":
                 name = self._names.pop(data["topicId"], "")
                 self._partitions = {key: row for key, row in self._partitions.items() if key[0] != name}
+                self._settings = {key: value for key, value in self._settings.items() if not name or key[0] != name}
             case "REGISTER_BROKER_RECORD":
                 rack = data.get("rack") or ""
                 if self._racks.get(data["brokerId"]) != rack:

@@ -133,8 +133,8 @@ def test_the_metadata_log_becomes_a_timeline() -> None:
         record(16, "REMOVE_TOPIC_RECORD", topicId="T"),
         record(17, "CONFIG_RECORD", **setting, value="3"),
     ]
-    rows, degrades, _ = timeline("\n".join(lines), {"t"})
-    assert degrades == []
+    rows, degrades, _, recreated = timeline("\n".join(lines), {"t"})
+    assert degrades == [] and recreated == {}
     names = ("metadata_offset", "leader", "leader_epoch", "partition_epoch", "isr", "elr", "isr_racks", "min_racks")
     assert [tuple(row[name] for name in names) for row in rows] == [
         (8, 1, 0, 0, "1,2,3", "", 2, 2),
@@ -147,6 +147,26 @@ def test_the_metadata_log_becomes_a_timeline() -> None:
     ]
     assert {row["min_replicas"] for row in rows} == {2} and rows[-1]["replica_racks"] == 3
     assert rows[0]["t_ns"] == 1008 * 1_000_000
+
+
+def test_a_topic_that_is_created_again_begins_anew() -> None:
+    setting = {"resourceType": 2, "resourceName": "t", "name": "min.insync.racks", "value": "2"}
+
+    def created(offset: int, topic_id: str) -> list[str]:
+        part = {"replicas": [1], "isr": [1], "leader": 1, "leaderEpoch": 0, "partitionEpoch": 0}
+        made = record(offset, "TOPIC_RECORD", name="t", topicId=topic_id)
+        return [made, record(offset + 1, "PARTITION_RECORD", partitionId=0, topicId=topic_id, **part)]
+
+    lines = [
+        *created(1, "A"),
+        record(3, "CONFIG_RECORD", **setting),
+        record(4, "PARTITION_CHANGE_RECORD", partitionId=0, topicId="A", isr=[1], leader=1),
+        record(5, "REMOVE_TOPIC_RECORD", topicId="A"),
+        *created(6, "B"),
+    ]
+    rows, _, _, recreated = timeline("\n".join(lines), {"t"})
+    assert [(row["metadata_offset"], row["leader_epoch"], row["min_racks"]) for row in rows] == [(7, 0, 1)]
+    assert recreated == {"t": 1006 * 1_000_000}
 
 
 def test_the_metadata_log_has_the_lowest_level_since_the_topic_was_created() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,6 +68,14 @@ class Findings:
                 self.shown.setdefault(kind, []).extend(found)
         for kind in self.shown:
             self._cut(kind)
+
+    def drop(self, topic: str, kinds: Collection[str]) -> None:
+        """Takes out what was found of these kinds in a topic."""
+        for kind in kinds:
+            self.counts.pop((topic, kind, False), None)
+            self.counts.pop((topic, kind, True), None)
+            if kind in self.shown:
+                self.shown[kind] = [row for row in self.shown[kind] if row["topic"] != topic]
 
     def by_kind(self, allowed: bool) -> dict[str, int]:
         """Numbers of all topics together."""

@@ -147,6 +147,20 @@ class History:
         """The states of each partition in order, by the metadata log."""
         return timeline.by_place(self.partitions)
 
+    @cached_property
+    def forgotten(self) -> dict[str, int]:
+        """How many records were sent to each topic before it was deleted and created again: nothing has them."""
+        created = timeline.recreated(self.partitions, self.states)
+        for note in self._notes("partitions-read"):
+            created |= note.get("recreated", {})
+        found = {topic: self._sent_before(topic, t_ns + timeline.CLOCK_NS) for topic, t_ns in created.items()}
+        return {topic: number for topic, number in found.items() if number}
+
+    def _sent_before(self, topic: str, t_ns: int) -> int:
+        mine = (pc.field("topic") == topic) & (pc.field("sent_ns") < t_ns)
+        files = self.files["acks"]
+        return sum(pq.read_table(**parquet(f), columns=["seq"], filters=mine).num_rows for f in files)
+
     def facts(self, min_racks: int | None = None, bits: int = BUCKET_BITS) -> Facts:
         """The facts that every task has to know. `min_racks` takes the place of the topics' own min.insync.racks."""
         states = self.states
@@ -154,11 +168,15 @@ class History:
         replicas = {place: timeline.too_few_replicas(rows) for place, rows in states.items()}
         degrades = self.degrades
         below = {place: timeline.below_promise(rows, degrades.get(place[0], ())) for place, rows in states.items()}
-        read = self.read
+        read, forgotten = self.read, self.forgotten
         return Facts(
             producers(self.events, self.level),
             read,
-            frozenset(place for place, nodes in read.items() if len(nodes) >= self.replicas_of(place) > 0),
+            frozenset(
+                place
+                for place, nodes in read.items()
+                if len(nodes) >= self.replicas_of(place) > 0 and place[0] not in forgotten
+            ),
             {place: tuple({row["leader_epoch"] for row in rows}) for place, rows in states.items()},
             {"ack-under-racks": _some(racks), "ack-under-replicas": _some(replicas), "ack-not-in-ledger": _some(below)},
             bits,
@@ -189,6 +207,8 @@ class History:
         in_transactions = {one["topic"] for one in self.transactions}
         for topic in sorted(in_transactions - self._read_committed) if in_transactions else ():
             missing.append(f"{topic} with read_committed: transactions were not compared with what is read")
+        for topic, number in sorted(self.forgotten.items()):
+            missing.append(f"{topic}: deleted and created again, what became of {number} records could not be known")
         ended = {one["producer"] for one in self.transactions}
         for name in sorted({note["producer"] for note in self._in_transactions} - ended):
             missing.append(f"{name}: how its transactions ended is not noted")

@@ -54,6 +54,10 @@ class Evaluation:
 EARLY = ("acknowledged_by_quorum", "acknowledged_by_set")
 
 
+# What consumers and observers had of a topic before it was deleted is not comparable with what they have of it since.
+OBSERVED = ("nonmonotonic-poll", "poll-skip", "watermark-went-back")
+
+
 def evaluate(history: History, runner: Runner, min_racks: int | None = None, bits: int = BUCKET_BITS) -> Evaluation:
     """Evaluates all rules on one run. `min_racks` takes the place of the topics' own min.insync.racks."""
     facts, found = history.facts(min_racks, bits), Findings()
@@ -78,6 +82,8 @@ def evaluate(history: History, runner: Runner, min_racks: int | None = None, bit
             transactions.evaluate(history.transactions, history.reads(), lossy),
         ]
     )
+    for topic in history.forgotten:
+        found.drop(topic, OBSERVED)
     sums = summed(totals)
     numbers = {name: sums[name] for name in ("sent", "acknowledged", "refused", "unknown", *EARLY)}
     logs = {(one.key.topic, one.key.partition, node) for one in summaries for node in one.nodes}

@@ -21,13 +21,34 @@ NEVER = 1 << 62
 
 
 def by_place(rows: Iterable[Row]) -> dict[Place, list[Row]]:
-    """The states of each partition in order, each with the time until which it was in force."""
+    """The states of each partition in order, each with the time until which it was in force.
+
+    Those of a topic that was deleted and created again are the ones since then.
+    """
     found: dict[Place, list[Row]] = {}
     for row in sorted(rows, key=lambda row: row["metadata_offset"]):
         states = found.setdefault((row["topic"], row["partition"]), [])
+        if states and _is_first(row) and not _is_first(states[-1]):
+            states.clear()
         if states:
             states[-1]["until_ns"] = row["t_ns"]
         states.append(row | {"until_ns": NEVER})
+    return found
+
+
+def _is_first(row: Row) -> bool:
+    """True for the state in which a partition is created: both epochs only grow from there."""
+    return bool(row["leader_epoch"] == row["partition_epoch"] == 0)
+
+
+def recreated(rows: Iterable[Row], states: dict[Place, list[Row]]) -> dict[str, int]:
+    """When each topic was created again that has older rows than its states."""
+    begins = {place: of_place[0] for place, of_place in states.items()}
+    found: dict[str, int] = {}
+    for row in rows:
+        begin = begins[row["topic"], row["partition"]]
+        if row["metadata_offset"] < begin["metadata_offset"]:
+            found[row["topic"]] = max(begin["t_ns"], found.get(row["topic"], 0))
     return found
 
 

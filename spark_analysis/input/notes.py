@@ -47,6 +47,7 @@ class _Anchored(_Producer):
 class _PartitionsRead(_Read):
     complete: bool = True
     level: Int = 0
+    recreated: dict[str, Int] = {}
 
 
 class _ReadBack(_Read):

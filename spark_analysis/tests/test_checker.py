@@ -20,7 +20,7 @@ from spark_analysis.checker.runner import InProcess
 from spark_analysis.cli import main
 from spark_analysis.tests.copies import REAL, TABLES, evaluated, folder, real
 from spark_analysis.tests.corruptions import CORRUPTIONS
-from spark_analysis.tests.generated import event
+from spark_analysis.tests.generated import MS, SECOND, event
 from spark_analysis.tests.quorum_histories import ALLOWED, ANOMALIES, stories
 from spark_analysis.tests.simulated import simulated
 
@@ -171,6 +171,30 @@ def test_data_that_was_not_read_makes_the_verdict_unknown(run: Path, tmp_path: P
         "the metadata log: acknowledgements were not compared with the in-sync replicas",
         *(f"cycle-2-{p}: 0 of 3 replicas read" for p in range(3)),
     ]
+
+
+def test_a_topic_that_was_created_again_is_no_anomaly_and_what_it_had_is_not_known(tmp_path: Path) -> None:
+    part = real().named("orders")
+    rows = sorted(part.partitions, key=lambda row: row["metadata_offset"])
+    for row in rows:
+        row["metadata_offset"] += 10
+    earlier = rows[0] | {
+        "metadata_offset": 1,
+        "t_ns": rows[0]["t_ns"] - SECOND,
+        "leader_epoch": 5,
+        "partition_epoch": 7,
+    }
+    part.partitions = [earlier, *rows]
+    found = check(read_history(folder(tmp_path / "before", [part])), InProcess())
+    assert found.state == "ok", "nothing of the run was sent to it"
+
+    offset = min(ack["offset"] for ack in part.acks if ack["result"] == "OK")
+    sent = {"sent_ns": rows[0]["t_ns"] - MS, "done_ns": rows[0]["t_ns"] - 1, "seq": 1_000_000}
+    part.acks.append(next(ack for ack in part.acks if ack["offset"] == offset) | sent)
+    part.polls.append(part.polls[5] | {"number": max(poll["number"] for poll in part.polls) + 1, "seq": 1_000_000})
+    found = check(read_history(folder(tmp_path / "between", [real().named("clean"), part])), InProcess())
+    assert found.counts == {} and found.state == "unknown"
+    assert found.unread == ["orders: deleted and created again, what became of 1 records could not be known"]
 
 
 def test_a_partition_that_the_metadata_log_does_not_have_is_not_complete(tmp_path: Path) -> None:
