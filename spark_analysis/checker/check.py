@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from spark_analysis.checker.anomalies import NAMES
@@ -21,8 +21,9 @@ class CheckResult:
     """The result of the checker for one run.
 
     `counts` are anomalies by kind, `allowed` those that a client's settings permit; `unread` names data that was not
-    read back, `exposure` how much each rule could evaluate, and `untried` the rules that could evaluate nothing: with
-    one of these and no anomaly the verdict is unknown.
+    read back, `exposure` how much each rule could evaluate, `tolerated` the acknowledgements that a rule left out at
+    the begin of a stretch, when their leader may not have heard of it, and `untried` the rules that could evaluate
+    nothing: with one of these and no anomaly the verdict is unknown.
     """
 
     run: str
@@ -34,6 +35,7 @@ class CheckResult:
     exposure: dict[str, int]
     untried: list[str]
     anomalies: list[dict[str, Any]]
+    tolerated: dict[str, int] = field(default_factory=dict)
 
     @property
     def lost_to_elections(self) -> str:
@@ -68,4 +70,5 @@ def check(history: History, runner: Runner, min_racks: int | None = None, bits: 
         {rule: done.found.exposure[rule] for rule in RULES},
         untried(done.found.exposure, rules),
         with_histories(history, shown),
+        {rule: number for rule, number in sorted(done.found.tolerated.items()) if number},
     )

@@ -18,12 +18,13 @@ SHOWN = 20  # anomalies of one kind that are shown with their full history
 class Findings:
     """`counts` by topic, kind and whether a client's settings permit it; `shown` has the first that are not allowed.
 
-    `exposure` says how much each rule could evaluate.
+    `exposure` says how much each rule could evaluate, `tolerated` how much it left out because times are not exact.
     """
 
     counts: Counter[tuple[str, str, bool]] = field(default_factory=Counter)
     shown: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     exposure: Counter[str] = field(default_factory=Counter)
+    tolerated: Counter[str] = field(default_factory=Counter)
 
     def add(
         self,
@@ -64,6 +65,7 @@ class Findings:
         for other in others:
             self.counts.update(other.counts)
             self.exposure.update(other.exposure)
+            self.tolerated.update(other.tolerated)
             for kind, found in other.shown.items():
                 self.shown.setdefault(kind, []).extend(found)
         for kind in self.shown:

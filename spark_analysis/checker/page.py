@@ -27,6 +27,10 @@ def text(verdict: CheckResult) -> str:
     ]
     lines += [f"  {verdict.lost_to_elections}"] if verdict.lost_to_elections else []
     lines += [f"  not checked: {what}" for what in verdict.unread]
+    lines += [
+        f"  {rule}: {number} acknowledgements not compared, too soon after the begin; {verdict.exposure[rule]} compared"
+        for rule, number in verdict.tolerated.items()
+    ]
     lines += [f"  never tried: {', '.join(verdict.untried)}"] if verdict.untried else []
     for found in _first(verdict.anomalies, 1):
         lines.append(f"  {found['anomaly']} {place(found)}: {found['detail']}")

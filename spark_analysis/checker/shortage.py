@@ -106,13 +106,17 @@ def _check(
 
 
 def decide(left: dict[Where, Unsure], facts: Facts) -> Findings:
-    """The acknowledgements of records that were sent after another had been refused in the same stretch."""
+    """The acknowledgements of records that were sent after another had been refused in the same stretch; the others
+    are tolerated, and counted.
+    """
     found = Findings()
     for (rule, place, number), unsure in left.items():
         stretch = facts.short[rule][place][number]
         for after_ns, offset, codes, names, seq in unsure.acks:
             wrong = after_ns > unsure.refused_ns
             found.exposure[rule] += int(wrong.sum())
+            known = wrong | facts.in_ledger(place, offset) if rule == "ack-not-in-ledger" else wrong
+            found.tolerated[rule] += int((~known).sum())
             _add(found, rule, place, stretch, offset[wrong], codes[wrong], names, seq[wrong])
     return found
 

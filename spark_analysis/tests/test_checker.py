@@ -17,6 +17,7 @@ from spark_analysis.checker.facts import Settings, producers
 from spark_analysis.checker.history import read_history
 from spark_analysis.checker.page import page, text
 from spark_analysis.checker.runner import InProcess
+from spark_analysis.checker.timeline import CLOCK_NS
 from spark_analysis.cli import main
 from spark_analysis.tests.copies import REAL, TABLES, evaluated, folder, real
 from spark_analysis.tests.corruptions import CORRUPTIONS
@@ -234,6 +235,23 @@ def test_a_promise_that_nothing_tried_makes_the_verdict_unknown(
     for row in part.partitions:
         row["min_racks"] = 1
     assert main(["check", str(folder(tmp_path / "other", [part])), "--out", str(tmp_path / "out")]) == 0, "not promised"
+
+
+def test_acknowledgements_too_soon_after_the_begin_of_a_stretch_are_counted(tmp_path: Path) -> None:
+    part = real().named("orders")
+    last = max(part.partitions, key=lambda row: row["metadata_offset"])
+    sent = sorted(ack["sent_ns"] for ack in part.acks if ack["result"] == "OK" and ack["sent_ns"] > last["t_ns"])
+    begin, end = sent[0], sent[0] + 2 * SECOND
+    short = {"t_ns": begin, "metadata_offset": last["metadata_offset"] + 1, "isr": "1,2", "isr_racks": 1}
+    part.partitions += [last | short, last | {"t_ns": end, "metadata_offset": last["metadata_offset"] + 2}]
+    acks = [ack for ack in part.acks if ack["result"] == "OK"]
+    soon = sum(ack["sent_ns"] > begin and ack["done_ns"] < end - CLOCK_NS for ack in acks)
+    found = check(read_history(folder(tmp_path / "run", [part])), InProcess())
+    assert soon > 10 and found.counts == {}
+    assert soon <= found.tolerated["ack-under-racks"] == found.plain()["tolerated"]["ack-under-racks"] <= soon + 3
+    number = found.tolerated["ack-under-racks"]
+    assert f"  ack-under-racks: {number} acknowledgements not compared, too soon after the begin" in text(found)
+    assert f'<td class="n">{number}</tr>' in page([found])
 
 
 def test_acknowledgements_of_a_degrade_are_compared_with_the_ledger(tmp_path: Path) -> None:
