@@ -40,7 +40,9 @@ class Observer:
         self._ended = threading.Event()
         self._polls: list[Row] = []
         self._marks: list[Row] = []
-        self._threads = [threading.Thread(target=t, daemon=True) for t in (self._follow, self._ask)]
+        self._failed: list[Exception] = []
+        watched = [(self._until_it_fails, task) for task in (self._follow, self._ask)]
+        self._threads = [threading.Thread(target=target, args=(task,), daemon=True) for target, task in watched]
 
     @property
     def update(self) -> int:
@@ -56,10 +58,20 @@ class Observer:
         self._ended.set()
         for thread in self._threads:
             thread.join(30)
+        for error in self._failed:
+            self._run.event(
+                "note", "observer-failed", "point", {"topic": self._topic, "error": f"{type(error).__name__}: {error}"}
+            )
         if self._polls:
             self._run.add_polls(pa.Table.from_pylist(list(self._polls), arrow_schema("polls")), "observer")
         if self._marks:
             self._run.add_watermarks(pa.Table.from_pylist(list(self._marks), arrow_schema("watermarks")), "observer")
+
+    def _until_it_fails(self, task: Callable[[], None]) -> None:
+        try:
+            task()
+        except Exception as e:  # noted at the end: what follows is not observed, but the run goes on
+            self._failed.append(e)
 
     def _follow(self) -> None:
         consumer = KafkaConsumer(

@@ -16,7 +16,7 @@ from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.wait import Pending, wait_for
 from harness.recording import payload
 from harness.recording.observer import Observer
-from harness.run_folder.run_folder import RunFolder
+from harness.run_folder.run_folder import RunFolder, read_events
 
 RECORDS = 30
 
@@ -46,3 +46,13 @@ def test_records_that_an_error_kept_from_the_observer_are_read_again(
             wait_for("all records", lambda: observer.update >= RECORDS or Pending(f"{observer.update} read"), 60)
         rows = [row for file in sorted((run.path / "polls").iterdir()) for row in pq.read_table(file).to_pylist()]
     assert kept and [row["offset"] for row in rows] == list(range(RECORDS))
+
+
+def test_an_error_that_ends_the_observer_is_noted(tmp_path: Path) -> None:
+    def nowhere() -> str:
+        raise LookupError("no broker is known")
+
+    with RunFolder.create(tmp_path, "observed") as run, Observer(run, "observed", 1, nowhere):
+        pass
+    failed = [event["data"] for event in read_events(run.path) if event["name"] == "observer-failed"]
+    assert {"topic": "observed", "error": "LookupError: no broker is known"} in failed

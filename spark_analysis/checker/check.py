@@ -66,7 +66,7 @@ def check(history: History, runner: Runner, min_racks: int | None = None, bits: 
         done.found.by_kind(allowed=False),
         done.found.by_kind(allowed=True),
         done.totals,
-        history.unread(done.places),
+        history.unread(done.places, done.observed),
         {rule: done.found.exposure[rule] for rule in RULES},
         untried(done.found.exposure, rules),
         with_histories(history, shown),

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from spark_analysis.checker import timeline
 from spark_analysis.checker.facts import BUCKET_BITS, Facts, Place, Stretch, producers
+from spark_analysis.checker.observed import Observed, ended_early
 from spark_analysis.checker.scatter import Task, tasks
 from spark_analysis.checker.transactions import Reads
 from spark_analysis.errors import UNKNOWN, AnalysisError
@@ -197,8 +198,8 @@ class History:
             "split-transaction": bool(in_transactions),
         }
 
-    def unread(self, places: frozenset[Place]) -> list[str]:
-        """Data of these places that was not read back, and so not checked."""
+    def unread(self, places: frozenset[Place], observed: Observed | None = None) -> list[str]:
+        """Data of these places that was not read back or observed, and so not checked."""
         missing = []
         if not any(note.get("complete", True) for note in self._notes("partitions-read")):
             missing.append("the metadata log: acknowledgements were not compared with the in-sync replicas")
@@ -219,7 +220,12 @@ class History:
                 missing.append(f"{place[0]}-{place[1]}: not in the metadata log")
             elif have < wanted:
                 missing.append(f"{place[0]}-{place[1]}: {have} of {wanted} replicas read")
-        return missing
+        for note in self._notes("observer-failed"):
+            missing.append(f"{note['topic']}: what the observer would have seen after {note['error']}")
+        ends: dict[Place, int] = {}
+        for (place, _), end in self.ends.items():
+            ends[place] = max(end, ends.get(place, 0))
+        return missing + ended_early(observed or {}, places, ends)
 
 
 def _some(stretches: dict[Place, tuple[Stretch, ...]]) -> dict[Place, tuple[Stretch, ...]]:

@@ -31,6 +31,7 @@ from spark_analysis.checker.columns import Array
 from spark_analysis.checker.facts import BUCKET_BITS, Facts, Place
 from spark_analysis.checker.findings import Findings
 from spark_analysis.checker.history import History
+from spark_analysis.checker.observed import Observed, observed_to
 from spark_analysis.checker.poll_rules import Jump
 from spark_analysis.checker.runner import Runner
 from spark_analysis.checker.scatter import Key
@@ -43,11 +44,12 @@ _RECORDS = 2_000_000  # that are joined in one task
 
 @dataclass(frozen=True)
 class Evaluation:
-    """All anomalies of a run, its totals, and the places that its clients wrote to."""
+    """All anomalies of a run, its totals, the places that its clients wrote to, and how far each was observed."""
 
     found: Findings
     totals: dict[str, int]
     places: frozenset[Place]
+    observed: Observed
 
 
 # Records acknowledged with acks=min.insync.replicas, below level 2 of rackspan.version and at it.
@@ -94,7 +96,7 @@ def evaluate(history: History, runner: Runner, min_racks: int | None = None, bit
         "polled": sum(one.polled for one in summaries),
         "watermarks": len(history.watermarks),
     }
-    return Evaluation(found, numbers, places)
+    return Evaluation(found, numbers, places, observed_to(buckets, history.watermarks))
 
 
 def _buckets(history: History, runner: Runner, facts: Facts, found: Findings) -> tuple[list[Summary], Any]:

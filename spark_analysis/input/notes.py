@@ -57,6 +57,11 @@ class _ReadBack(_Read):
     isolation: str | None = None
 
 
+class _ObserverFailed(_Read):
+    topic: str
+    error: str
+
+
 class _Degrade(_Read):
     topic: str
     promised: Int
@@ -136,6 +141,7 @@ _NOTES: dict[str, type[_Read]] = {
     "producer": _Producer,
     "partitions-read": _PartitionsRead,
     "read-back": _ReadBack,
+    "observer-failed": _ObserverFailed,
     "degrades": _Degrades,
     "ledger": _Ledger,
     "transactions": _Transactions,

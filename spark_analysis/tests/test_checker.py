@@ -195,7 +195,7 @@ def test_a_topic_that_was_created_again_is_no_anomaly_and_what_it_had_is_not_kno
     part.polls.append(part.polls[5] | {"number": max(poll["number"] for poll in part.polls) + 1, "seq": 1_000_000})
     found = check(read_history(folder(tmp_path / "between", [real().named("clean"), part])), InProcess())
     assert found.counts == {} and found.state == "unknown"
-    assert found.unread == ["orders: deleted and created again, what became of 1 records could not be known"]
+    assert "orders: deleted and created again, what became of 1 records could not be known" in found.unread
 
 
 def test_a_partition_that_the_metadata_log_does_not_have_is_not_complete(tmp_path: Path) -> None:
@@ -209,6 +209,26 @@ def test_a_partition_that_the_metadata_log_does_not_have_is_not_complete(tmp_pat
     assert found.counts == {} and found.state == "unknown"
     assert found.unread == ["orders-1: not in the metadata log"]
     assert history.facts().complete == {("clean", 1)}
+
+
+@pytest.mark.parametrize(("name", "what"), [("polls", "records received"), ("watermarks", "high watermarks")])
+def test_an_observer_that_ended_early_makes_the_verdict_unknown(tmp_path: Path, name: str, what: str) -> None:
+    part = real().named("orders")
+    rows = getattr(part, name)
+    del rows[len(rows) // 3 :]
+    found = check(read_history(folder(tmp_path / "run", [part])), InProcess())
+    assert found.counts == {} and found.state == "unknown"
+    (unread,) = found.unread
+    assert unread.startswith(f"orders-1: the {what} end at offset ")
+
+
+def test_an_error_of_the_observer_makes_the_verdict_unknown(tmp_path: Path) -> None:
+    path = folder(tmp_path / "run", [real().named("orders")])
+    failed = event(90 * SECOND, "note", "observer-failed", topic="orders", error="LookupError: no broker")
+    with (path / "events.jsonl").open("a", encoding="utf-8") as events:
+        events.write(json.dumps(failed) + "\n")
+    found = check(read_history(path), InProcess())
+    assert found.unread == ["orders: what the observer would have seen after LookupError: no broker"]
 
 
 @pytest.mark.parametrize("files", ["cycle-2-2-*", "*"])
