@@ -171,9 +171,12 @@ def location(text: str) -> Location:
 
 
 def parquet(file: Location | str) -> dict[str, Any]:
-    """Arguments of PyArrow's readers of Parquet for a file."""
+    """Arguments of PyArrow's readers of Parquet for a file; pages that have a checksum are compared with it."""
     place = location(file) if isinstance(file, str) else file
-    return {"source": place.inside, "filesystem": place.system} if isinstance(place, RemotePath) else {"source": place}
+    options: dict[str, Any] = {"page_checksum_verification": True}
+    if isinstance(place, RemotePath):
+        return {"source": place.inside, "filesystem": place.system, **options}
+    return {"source": place, **options}
 
 
 def files(folder: Location, pattern: str = "*") -> list[Location]:

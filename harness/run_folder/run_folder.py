@@ -238,6 +238,7 @@ class RunFolder:
                 cast,
                 aside,
                 compression="zstd",
+                write_page_checksum=True,
                 use_dictionary=[n for n in want.names if n not in dense],
                 column_encoding=dict.fromkeys(dense, "DELTA_BINARY_PACKED"),
             )

@@ -49,6 +49,17 @@ def test_a_run_has_the_layout_and_ends_as_finished(tmp_path: Path) -> None:
     assert not list(run.path.rglob(".*")), "files written aside must be gone"
 
 
+def test_pages_of_a_table_have_checksums(tmp_path: Path) -> None:
+    run = RunFolder.create(tmp_path, "x")
+    file = run.add_acks(pa.Table.from_pylist([ack(seq=n) for n in range(100)]))
+    (seq,) = (c for c in pq.read_metadata(file).row_group(0).to_dict()["columns"] if c["path_in_schema"] == "seq")
+    content = bytearray(file.read_bytes())
+    content[seq["data_page_offset"] + seq["total_compressed_size"] - 1] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(OSError, match="CRC checksum verification failed"):
+        pq.read_table(file, page_checksum_verification=True)
+
+
 def test_two_runs_of_one_second_do_not_share_a_folder(tmp_path: Path) -> None:
     paths = {RunFolder.create(tmp_path, "x").path for _ in range(3)}
     assert len(paths) == 3

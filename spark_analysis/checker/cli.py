@@ -16,6 +16,7 @@ from spark_analysis.checker.page import page, text
 from spark_analysis.checker.runner import InProcess, OnSpark, Runner
 from spark_analysis.errors import ENVIRONMENT, FAILED, OK, USAGE, AnalysisError
 from spark_analysis.errors import UNKNOWN as NOT_KNOWN
+from spark_analysis.input.folders import reading
 from spark_analysis.locations import Location, location
 from spark_analysis.session import SMALL_BYTES, session
 
@@ -76,7 +77,8 @@ def write_check(
 
 
 def _verdict(path: Location, min_racks: int | None, master: str | None) -> CheckResult:
-    history = read_history(path)
-    require_replicas(history)
-    with running(master, history.bytes, path) as runner:
-        return check(history, runner, min_racks)
+    with reading(path):
+        history = read_history(path)
+        require_replicas(history)
+        with running(master, history.bytes, path) as runner:
+            return check(history, runner, min_racks)

@@ -8,8 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from py4j.protocol import Py4JJavaError
 from pyspark import RDD, StorageLevel
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+
+from spark_analysis.errors import ENVIRONMENT, AnalysisError
 
 Spread = Callable[[Any], Iterable[tuple[Any, Any]]]  # an item to pieces, each with the key of its group
 Evaluate = Callable[[Any, list[Any]], tuple[Any, list[Any]]]  # key and pieces to a summary and what is left
@@ -93,7 +97,12 @@ class OnSpark:
         done = items.flatMap(spread_out).partitionBy(parts, int).mapPartitions(evaluated)
         done = done.persist(StorageLevel.DISK_ONLY)
         self._kept.append(done)
-        summaries = done.map(lambda one: one[1]).collect()
+        try:
+            summaries = done.map(lambda one: one[1]).collect()
+        except (Py4JJavaError, PySparkException) as e:
+            if error := _raised_by_a_task(str(e)):
+                raise error from e
+            raise
         return summaries, done.flatMap(lambda one: [(one[0], piece) for piece in one[2]])
 
     def joined(self, sources: Sequence[Any]) -> Any:
@@ -111,6 +120,15 @@ class OnSpark:
             one.unpersist()
         if self._programs is not None:
             self._programs.cleanup()
+
+
+def _raised_by_a_task(text: str) -> AnalysisError | None:
+    """The error of the analysis that is in the text of one of Spark's: that of a file which a task could not read."""
+    found = text.partition(f"{AnalysisError.__module__}.{AnalysisError.__name__}: ")[2].splitlines()
+    if len(found) < 3:
+        return None
+    observed, do = (line.partition(": ")[2].strip() for line in found[1:3])
+    return AnalysisError(found[0], observed=observed, do=do, code=ENVIRONMENT)
 
 
 def _packed(folder: Path) -> Path:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from spark_analysis.checker.columns import Array, Piece, among, piece
 from spark_analysis.checker.facts import REFUSED, Facts
 from spark_analysis.checker.totals import Totals, silences
+from spark_analysis.input.folders import reading
 from spark_analysis.locations import parquet
 
 ROWS = 1 << 20  # of a table that are in memory at a time
@@ -56,12 +57,14 @@ Batch = tuple[dict[str, Array], dict[str, list[str]]]  # columns; what the codes
 def batches(task: Task) -> Iterator[Batch]:
     """The rows of a task, some at a time."""
     names, numbers = NAMES[task.table], _NUMBERS[task.table]
-    file = pq.ParquetFile(**parquet(task.path), read_dictionary=list(names))
-    for batch in file.iter_batches(ROWS, row_groups=[task.row_group], columns=[*names, *numbers], use_threads=False):
-        coded = {name: batch.column(name) for name in names}
-        columns = {name: batch.column(name).to_numpy() for name in numbers}
-        columns |= {name: column.indices.to_numpy() for name, column in coded.items()}
-        yield columns, {name: column.dictionary.to_pylist() for name, column in coded.items()}
+    chosen = {"row_groups": [task.row_group], "columns": [*names, *numbers], "use_threads": False}
+    with reading(task.path):
+        file = pq.ParquetFile(**parquet(task.path), read_dictionary=list(names))
+        for batch in file.iter_batches(ROWS, **chosen):
+            coded = {name: batch.column(name) for name in names}
+            columns = {name: batch.column(name).to_numpy() for name in numbers}
+            columns |= {name: column.indices.to_numpy() for name, column in coded.items()}
+            yield columns, {name: column.dictionary.to_pylist() for name, column in coded.items()}
 
 
 def to_buckets(task: Task, facts: Facts, wanted: frozenset[Key] | None = None) -> Iterator[tuple[Key, Piece | Totals]]:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,6 +110,20 @@ def check_table(path: Location, name: str) -> int:
         _check_nulls(file, footer.metadata)
         rows += footer.metadata.num_rows
     return rows
+
+
+@contextmanager
+def reading(file: Location | str) -> Iterator[None]:
+    """Raises AnalysisError (exit code 4) where a file, or one of a run folder, cannot be read."""
+    try:
+        yield
+    except (OSError, pa.ArrowException) as e:
+        raise AnalysisError(
+            f"{file} cannot be read",
+            observed=(str(e).splitlines() or [type(e).__name__])[0],
+            do="copy the run folder again, or make the run again: it may be damaged",
+            code=ENVIRONMENT,
+        ) from e
 
 
 def _check_nulls(file: Location, footer: pq.FileMetaData) -> None:

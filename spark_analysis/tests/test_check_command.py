@@ -8,9 +8,15 @@ import random
 import shutil
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
+from spark_analysis.checker.check import check
+from spark_analysis.checker.history import read_history
+from spark_analysis.checker.runner import OnSpark
 from spark_analysis.cli import main
+from spark_analysis.errors import AnalysisError
 from spark_analysis.tests.copies import REAL, folder, real
 from spark_analysis.tests.corruptions import CORRUPTIONS
 
@@ -66,6 +72,36 @@ def test_a_run_that_cannot_be_read_comes_before_one_that_is_not_known(
     assert main(["check", str(tmp_path / "nothing"), *out]) == 4
     monkeypatch.setattr("sys.stdin", io.StringIO(f"ftp://nowhere/run\n{truncated}\n"))
     assert main(["check", *out]) == 4
+
+
+@pytest.fixture
+def flipped(tmp_path: Path) -> Path:
+    """A run in one table of which a bit is not what was written, where any value could be."""
+    path = Path(shutil.copytree(REAL, tmp_path / "flipped"))
+    file = next((path / "acks").glob("*.parquet"))
+    pq.write_table(pq.read_table(file), file, compression="none", write_page_checksum=True)
+    done = [c for c in pq.read_metadata(file).row_group(0).to_dict()["columns"] if c["path_in_schema"] == "done_ns"]
+    content = bytearray(file.read_bytes())
+    content[done[0]["data_page_offset"] + done[0]["total_compressed_size"] // 2] ^= 1
+    file.write_bytes(content)
+    return path
+
+
+def test_a_flipped_bit_is_an_error_of_the_data(
+    flipped: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", str(flipped), "--out", str(tmp_path / "out")]) == 4
+    printed = capsys.readouterr().err
+    assert (
+        f"{flipped}/acks/" in printed and "cannot be read" in printed and "CRC checksum verification failed" in printed
+    )
+
+
+def test_a_task_of_spark_that_cannot_read_a_file_says_which(spark: SparkSession, flipped: Path) -> None:
+    with pytest.raises(AnalysisError, match="cannot be read") as caught:
+        check(read_history(flipped), OnSpark(spark))
+    assert f"{flipped}/acks/" in caught.value.what and caught.value.code == 4
+    assert "CRC checksum verification failed" in caught.value.observed
 
 
 def test_a_defect_of_the_program_is_no_anomaly(
