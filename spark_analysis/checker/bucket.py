@@ -50,7 +50,8 @@ class Summary:
     """All that is known of a bucket once it was evaluated.
 
     `begins`: first and last offset of each leader epoch; `seqs`: smallest and largest sequence of each producer; `sent`
-    and `answered`: the latest time of sending, and the earliest answer.
+    and `answered`: the latest time of sending, and the earliest answer; `twice`: acknowledgements of a record that has
+    another one here.
     """
 
     key: Key
@@ -65,6 +66,7 @@ class Summary:
     unsure: dict[Where, Unsure] = field(default_factory=dict)
     polled: int = 0
     left: int = 0
+    twice: int = 0
 
 
 def evaluate(key: Key, parts: Sequence[Piece | Totals], facts: Facts, carry: Carry) -> tuple[Summary, list[Piece]]:
@@ -110,6 +112,7 @@ def evaluate(key: Key, parts: Sequence[Piece | Totals], facts: Facts, carry: Car
         unsure,
         polls.size,
         sum(one.rows for one in left),
+        int(matched.right.sum() - matched.answered.sum()),
     )
     return summary, left
 

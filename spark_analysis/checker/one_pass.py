@@ -38,6 +38,7 @@ from spark_analysis.checker.scatter import Key
 from spark_analysis.checker.shortage import Unsure, Where
 from spark_analysis.checker.stitch import Consumer
 from spark_analysis.checker.totals import longest_silence_ms, summed
+from spark_analysis.errors import ENVIRONMENT, AnalysisError
 
 _RECORDS = 2_000_000  # that are joined in one task
 
@@ -71,6 +72,13 @@ def evaluate(history: History, runner: Runner, min_racks: int | None = None, bit
     begins, states = stitch.begins(buckets), history.states
     joined = _records(history, runner, facts, left, sum(one.left for one in summaries), places)
     gone = [one.lost_by_quorum for one in joined if one.lost_by_quorum is not None]
+    if twice := sum(one.twice for one in summaries) + sum(one.twice for one in joined):
+        raise AnalysisError(
+            f"acks of {history.path} has rows twice",
+            observed=f"{twice} rows of a producer and sequence that another row has",
+            do="copy the run folder again: a file of it may be there twice",
+            code=ENVIRONMENT,
+        )
     found.merge(one.found for one in joined)
     lossy = [name for name, settings in facts.producers.items() if settings.quorum]
     found.merge(

@@ -35,11 +35,14 @@ _PLACE = ("topic", "partition", "offset")
 
 @dataclass(frozen=True)
 class Records:
-    """Anomalies found; records to look up in the table of acknowledgements; those of a quorum that are in no log."""
+    """Anomalies found; records to look up in the table of acknowledgements; those of a quorum that are in no log; the
+    number of acks rows of a record that has another one among these.
+    """
 
     found: Findings
     unknown: dict[str, Array] = field(default_factory=dict)
     lost_by_quorum: Piece | None = None
+    twice: int = 0
 
 
 def to_slots(one: Piece, slots: int) -> Iterator[tuple[int, Piece]]:
@@ -106,7 +109,8 @@ def evaluate(pieces: Sequence[Piece], facts: Facts, topics: frozenset[str], last
     _phantom(joined, topics, found)
     _corrupt(joined, facts, found)
     _reordered(joined, facts, found)
-    return Records(found, unknown, _lost_by_quorum(joined, facts)), rest
+    twice = joined.acks.size - len(np.unique(joined.of_ack))
+    return Records(found, unknown, _lost_by_quorum(joined, facts), twice), rest
 
 
 def _join(acks: Rows, log: Rows, matched: Array) -> _Joined:

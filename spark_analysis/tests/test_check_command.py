@@ -111,3 +111,13 @@ def test_a_defect_of_the_program_is_no_anomaly(
     assert main(["check", str(REAL), "--out", str(tmp_path / "out")]) == 5
     printed = capsys.readouterr().err
     assert "Traceback (most recent call last)" in printed and "observed: ZeroDivisionError" in printed
+
+
+@pytest.mark.parametrize("acknowledged", [True, False])
+def test_a_row_that_is_there_twice_is_refused(
+    tmp_path: Path, acknowledged: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    part = real().named("orders")
+    part.acks.append(next(ack for ack in part.acks if (ack["result"] == "OK") == acknowledged))
+    assert main(["check", str(folder(tmp_path / "run", [part])), "--out", str(tmp_path / "out")]) == 4
+    assert "observed: 1 rows of a producer and sequence that another row has" in capsys.readouterr().err
