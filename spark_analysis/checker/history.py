@@ -18,7 +18,7 @@ from spark_analysis.checker.observed import Observed, ended_early
 from spark_analysis.checker.scatter import Task, tasks
 from spark_analysis.checker.transactions import Reads
 from spark_analysis.errors import UNKNOWN, AnalysisError
-from spark_analysis.input.folders import check_table, parts, read_folder
+from spark_analysis.input.folders import check_table, parts, read_folder, reading
 from spark_analysis.locations import Location, location, parquet
 
 LARGE = ("acks", "replicas", "polls")
@@ -239,12 +239,15 @@ def read_history(path: Location) -> History:
     folder = read_folder(path)
     for name in (*LARGE, *SMALL):
         check_table(path, name)
-    small = {
-        name: [row for file in parts(path, name) for row in pq.read_table(**parquet(file)).to_pylist()]
-        for name in SMALL
-    }
+    small = {name: [row for file in parts(path, name) for row in _rows(file)] for name in SMALL}
     files = {name: [str(file.absolute()) for file in parts(path, name)] for name in LARGE}
     return History(path, folder.manifest, folder.events, files, **small, with_rows=_logs(files["replicas"]))
+
+
+def _rows(file: Location) -> list[Row]:
+    with reading(file):
+        rows: list[Row] = pq.read_table(**parquet(file)).to_pylist()
+    return rows
 
 
 def _logs(files: list[str]) -> frozenset[tuple[Place, str]]:

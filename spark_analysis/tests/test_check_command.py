@@ -74,33 +74,41 @@ def test_a_run_that_cannot_be_read_comes_before_one_that_is_not_known(
     assert main(["check", *out]) == 4
 
 
-@pytest.fixture
-def flipped(tmp_path: Path) -> Path:
-    """A run in one table of which a bit is not what was written, where any value could be."""
-    path = Path(shutil.copytree(REAL, tmp_path / "flipped"))
-    file = next((path / "acks").glob("*.parquet"))
-    pq.write_table(pq.read_table(file), file, compression="none", write_page_checksum=True)
-    done = [c for c in pq.read_metadata(file).row_group(0).to_dict()["columns"] if c["path_in_schema"] == "done_ns"]
+def _flip(path: Path, table: str, column: str) -> Path:
+    """Changes a bit in a table of a run where any value could be; returns the file."""
+    file = next((path / table).glob("*.parquet"))
+    pq.write_table(pq.read_table(file), file, compression="none", use_dictionary=False, write_page_checksum=True)
+    columns = pq.read_metadata(file).row_group(0).to_dict()["columns"]
+    (at,) = (one for one in columns if one["path_in_schema"] == column)
     content = bytearray(file.read_bytes())
-    content[done[0]["data_page_offset"] + done[0]["total_compressed_size"] // 2] ^= 1
+    content[at["data_page_offset"] + at["total_compressed_size"] - 1] ^= 1
     file.write_bytes(content)
-    return path
+    return file
 
 
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """The real cycle as a run folder."""
+    return Path(shutil.copytree(REAL, tmp_path / "run"))
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [("acks", "done_ns"), ("replicas", "seq"), ("partitions", "t_ns"), ("watermarks", "t_ns")]
+)
 def test_a_flipped_bit_is_an_error_of_the_data(
-    flipped: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Path, tmp_path: Path, table: str, column: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["check", str(flipped), "--out", str(tmp_path / "out")]) == 4
+    file = _flip(run, table, column)
+    assert main(["check", str(run), "--out", str(tmp_path / "out")]) == 4
     printed = capsys.readouterr().err
-    assert (
-        f"{flipped}/acks/" in printed and "cannot be read" in printed and "CRC checksum verification failed" in printed
-    )
+    assert f"{file} cannot be read" in printed and "CRC checksum verification failed" in printed
 
 
-def test_a_task_of_spark_that_cannot_read_a_file_says_which(spark: SparkSession, flipped: Path) -> None:
+def test_a_task_of_spark_that_cannot_read_a_file_says_which(spark: SparkSession, run: Path) -> None:
+    file = _flip(run, "acks", "done_ns")
     with pytest.raises(AnalysisError, match="cannot be read") as caught:
-        check(read_history(flipped), OnSpark(spark))
-    assert f"{flipped}/acks/" in caught.value.what and caught.value.code == 4
+        check(read_history(run), OnSpark(spark))
+    assert str(file) in caught.value.what and caught.value.code == 4
     assert "CRC checksum verification failed" in caught.value.observed
 
 
