@@ -133,5 +133,5 @@ def _notes(folder: Path, records: int, seed: int) -> None:
     sample: dict[str, Any] = {"int": 0, "string": "", "object": {}, "array": []}
     manifest = {f["name"]: sample[f["type"]] for f in contract()["manifest"]}
     manifest |= {"schema_version": version(), "run_id": folder.name, "name": "scale", "kind": "other"}
-    manifest |= {"state": "finished", "seed": seed}
+    manifest |= {"state": "finished", "seed": seed, "clock": {"epoch_ns": 0, "mono_ns": 0}}
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")

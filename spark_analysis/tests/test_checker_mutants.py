@@ -28,6 +28,7 @@ from spark_analysis.checker import (
 )
 from spark_analysis.checker.columns import HIGHEST, LOWEST
 from spark_analysis.checker.findings import Findings
+from spark_analysis.errors import AnalysisError
 from spark_analysis.tests.copies import Small, evaluated, folder, real
 from spark_analysis.tests.corruptions import CORRUPTIONS
 from spark_analysis.tests.quorum_histories import ANOMALIES, stories
@@ -193,6 +194,9 @@ def test_a_broken_rule_is_noticed(
     monkeypatch.setattr(module, function, broken(getattr(module, function)))
     if name == "any checksum is wrong":  # such a checker would find too much
         assert sum(evaluated(path)[0].get("other_checksum_everywhere", {}).values()) > 1
+    elif name == "any record is the right one":  # such a checker takes rows for the same, and refuses the run
+        with pytest.raises(AnalysisError, match="rows twice"):
+            evaluated(path)
     else:
         assert _missed(path, kind)
 
