@@ -70,7 +70,7 @@ class Observer:
     def _until_it_fails(self, task: Callable[[], None]) -> None:
         try:
             task()
-        except Exception as e:  # noted at the end: what follows is not observed, but the run goes on
+        except Exception as e:  # noted at the end: what follows is not observed, but the run continues
             self._failed.append(e)
 
     def _follow(self) -> None:

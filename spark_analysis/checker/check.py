@@ -21,7 +21,7 @@ class CheckResult:
     """The result of the checker for one run.
 
     `counts` are anomalies by kind, `allowed` those that a client's settings permit; `unread` names data that was not
-    read back, `exposure` how much each rule could evaluate, `tolerated` the acknowledgements that a rule left out at
+    read back, `exposure` how much each rule could evaluate, `tolerated` the acknowledgements that a rule skipped at
     the begin of a stretch, when their leader may not have heard of it, and `untried` the rules that could evaluate
     nothing: with one of these and no anomaly the verdict is unknown.
     """

@@ -18,7 +18,7 @@ SHOWN = 20  # anomalies of one kind that are shown with their full history
 class Findings:
     """`counts` by topic, kind and whether a client's settings permit it; `shown` has the first that are not allowed.
 
-    `exposure` says how much each rule could evaluate, `tolerated` how much it left out because times are not exact.
+    `exposure` says how much each rule could evaluate, `tolerated` how much it skipped because times are not exact.
     """
 
     counts: Counter[tuple[str, str, bool]] = field(default_factory=Counter)

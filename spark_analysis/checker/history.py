@@ -150,7 +150,7 @@ class History:
 
     @cached_property
     def forgotten(self) -> dict[str, int]:
-        """How many records were sent to each topic before it was deleted and created again: nothing has them."""
+        """Numbers of records sent to each topic before it was deleted and created again: nothing has them."""
         created = timeline.recreated(self.partitions, self.states)
         for note in self._notes("partitions-read"):
             created |= note.get("recreated", {})
@@ -221,7 +221,7 @@ class History:
             elif have < wanted:
                 missing.append(f"{place[0]}-{place[1]}: {have} of {wanted} replicas read")
         for note in self._notes("observer-failed"):
-            missing.append(f"{note['topic']}: what the observer would have seen after {note['error']}")
+            missing.append(f"{note['topic']}: what the observer would have observed after {note['error']}")
         ends: dict[Place, int] = {}
         for (place, _), end in self.ends.items():
             ends[place] = max(end, ends.get(place, 0))

@@ -1,4 +1,4 @@
-"""How far a run was observed: an observer that ended early has seen nothing of what came then."""
+"""The extent to which a run was observed: an observer that ended early has nothing of what came then."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def observed_to(buckets: Mapping[Place, Sequence[Summary]], watermarks: Iterable
 
 
 def ended_early(observed: Observed, places: Iterable[Place], ends: Mapping[Place, int]) -> list[str]:
-    """What was not observed of these places, by the ends of their logs; only of topics that were observed at all."""
+    """Lists what ends before the logs of these places do; only of topics that were observed at all."""
     found = []
     for what, reached in observed.items():
         topics = {topic for topic, _ in reached}

@@ -1,4 +1,4 @@
-"""What the analysis cannot do without in events and manifests: the keys that it reads, and their types.
+"""Models of events and manifests, as far as the analysis cannot do without: the keys that it reads, and their types.
 
 The contract file has all that is noted; keys that are not named here are not looked at.
 """
@@ -149,17 +149,17 @@ _NOTES: dict[str, type[_Read]] = {
 
 
 def event_problems(row: Any) -> str:
-    """What is wrong with an event; "" if nothing is."""
+    """Names the errors of an event; "" if nothing is."""
     return _problems(_Event, row) or _problems(_of(row), row["data"], "data.")
 
 
 def manifest_problems(manifest: Any) -> str:
-    """What is wrong inside the values of a manifest; "" if nothing is."""
+    """Names the errors inside the values of a manifest; "" if nothing is."""
     return _problems(_Manifest, manifest)
 
 
 def _of(row: dict[str, Any]) -> type[_Read]:
-    """What the data of an event must have."""
+    """The model of the data of an event."""
     if row["kind"] != "note":
         return _Lost if "logs" in row["data"] else _Read
     if row["name"] == "producer" and "anchor_mono_ns" in row["data"]:

@@ -228,7 +228,7 @@ def test_an_error_of_the_observer_makes_the_verdict_unknown(tmp_path: Path) -> N
     with (path / "events.jsonl").open("a", encoding="utf-8") as events:
         events.write(json.dumps(failed) + "\n")
     found = check(read_history(path), InProcess())
-    assert found.unread == ["orders: what the observer would have seen after LookupError: no broker"]
+    assert found.unread == ["orders: what the observer would have observed after LookupError: no broker"]
 
 
 @pytest.mark.parametrize("files", ["cycle-2-2-*", "*"])
