@@ -32,6 +32,10 @@ def verdict(parts: Sequence[dict[str, Any]]) -> dict[str, str]:
         return _verdict(LOST, f"LOST: {'; '.join(line for line in map(_lost, parts) if line)}.")
     acknowledged = sum(data["totals"]["acknowledged"] for data in outages)
     kept = f"each of {words.count(acknowledged)} acknowledged records was read back"
+    if not acknowledged and any(data["state"] != "not checked" for data in outages):
+        return _verdict(
+            UNKNOWN, "Whether records were lost is not known: where they were read back, none was acknowledged."
+        )
     if outages and all(data["state"] == "checked" for data in outages):
         return _verdict(KEPT, f"Nothing was lost: {kept}.")
     if acknowledged:

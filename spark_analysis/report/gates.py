@@ -61,10 +61,12 @@ def _in_run(gate: Gate, run: dict[str, Any]) -> Iterator[GateResult]:
     name = run["name"]
     if gate.of == "lost":
         kept = run["outage"]["durability"]
+        lost, acknowledged = kept["totals"]["lost"], kept["totals"]["acknowledged"]
         if kept["state"] != "checked":
             yield _unknown(gate, name, f"durability was {kept['state']}")
+        elif not acknowledged:
+            yield _unknown(gate, name, "no record was acknowledged")
         else:
-            lost, acknowledged = kept["totals"]["lost"], kept["totals"]["acknowledged"]
             yield _bounded(gate, name, lost, f"of {acknowledged:,} acknowledged records lost")
     elif gate.of == "invalid":
         yield _bounded(

@@ -90,6 +90,8 @@ def durability(data: dict[str, Any]) -> str:
     if data["state"] == "not checked":
         return "Whether acknowledged records were lost was not checked: the topic was not read back to its end."
     part = f" (not checked: {', '.join(data['unchecked_topics'])})" if data["unchecked_topics"] else ""
+    if not totals["acknowledged"]:
+        return f"Whether records were lost is not known: none was acknowledged{part}."
     if totals["lost"]:
         return f"LOST: {count(totals['lost'])} of the {count(totals['acknowledged'])} acknowledged records{part}."
     return f"None of the {count(totals['acknowledged'])} acknowledged records was lost{part}."

@@ -32,6 +32,11 @@ def bench(lost: int = 0) -> dict[str, Any]:
         ([bench()], UNKNOWN, "Whether records were lost was not checked: none were read back."),
         ([outage("not checked", acknowledged=0)], UNKNOWN, "was not checked"),
         (
+            [outage("checked", acknowledged=0)],
+            UNKNOWN,
+            "is not known: where they were read back, none was acknowledged.",
+        ),
+        (
             [outage("checked in part")],
             UNKNOWN,
             "checked in part: each of 100 acknowledged records was read back, others",

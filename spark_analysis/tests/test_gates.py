@@ -21,11 +21,13 @@ def ratio(estimate: float, low: float | None, high: float | None, verdict: str, 
     return {**row, "estimate": estimate, "low": low, "high": high, "verdict": verdict, **changes}
 
 
-def document(*ratios: dict[str, Any], lost: int = 0, state: str = "checked", planned: int = 2) -> dict[str, Any]:
+def document(
+    *ratios: dict[str, Any], lost: int = 0, acknowledged: int = 1100, state: str = "checked", planned: int = 2
+) -> dict[str, Any]:
     goal = {"id": "P2", "what": "p50", "estimate": 0.2, "low": 0.1, "high": 0.3, "verdict": "meets the floor"}
     bench = {"ratios": list(ratios), "goals": [goal], "invalid": [{}], "blocks": [{}] * 12}
     bench["plan"] = {"planned": planned}
-    kept = {"durability": {"state": state, "totals": {"lost": lost, "acknowledged": 1100}}}
+    kept = {"durability": {"state": state, "totals": {"lost": lost, "acknowledged": acknowledged}}}
     return {
         "skipped": [{"what": "x"}],
         "runs": [
@@ -77,6 +79,13 @@ def test_what_is_not_known_is_missed_unless_the_gate_says_otherwise() -> None:
     assert "not enough runs: 2 of the 6 rounds" in evaluated(report, of="ratio", at_most=9).observed
     assert "durability was not checked; what is not known is missed" in evaluated(report, of="lost", at_most=0).observed
     assert "no run of a benchmark named nothing*" in evaluated(report, of="ratio", run="nothing*", at_most=9).observed
+
+
+def test_nothing_acknowledged_is_not_nothing_lost() -> None:
+    report = document(acknowledged=0)
+    missed, met = (evaluated(report, of="lost", at_most=0, unknown=unknown) for unknown in ("missed", "met"))
+    assert (missed.met, missed.known, met.met) == (False, False, True)
+    assert missed.observed == "no record was acknowledged; what is not known is missed"
 
 
 def test_rounds_that_were_planned_and_lost_are_missed_whatever_the_gate_says() -> None:
