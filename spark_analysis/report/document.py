@@ -49,7 +49,7 @@ def assembled(parts: list[dict[str, Any]], made: Mapping[str, Any]) -> dict[str,
     """The document of the parts of runs, and of what `made` says."""
     return {
         **{name: made[name] for name in ("schema_version", "made_at", "spark")},
-        "verdict": first_screen.verdict(parts),
+        "verdict": first_screen.verdict(parts, len(made["skipped"])),
         "headline": headline(parts),
         "promises": promises(parts),
         "modes": first_screen.modes(parts),

@@ -7,6 +7,7 @@ from typing import Any
 
 from spark_analysis.report import words
 from spark_analysis.report.promises import RACKS, STOCK, survives
+from spark_analysis.report.read_back import unchecked
 from spark_analysis.statistics.verdict_words import BEYOND, FLOOR_MET, GOAL_MET, IMPROVED, REGRESSED
 
 LOST, KEPT, UNKNOWN = "lost", "kept", "not checked"
@@ -22,9 +23,9 @@ def mark(verdict: str) -> str:
     return _MARK_OF.get(verdict, "?")
 
 
-def verdict(parts: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """The state and the sentence on lost records of all runs: lost in any, kept in all that were read back, or not
-    checked.
+def verdict(parts: Sequence[dict[str, Any]], skipped: int = 0) -> dict[str, str]:
+    """The state and the sentence on lost records of all runs: lost in any, kept where all of them were read back, or
+    not checked. ``skipped`` is the number of folders that could not be read.
     """
     outages = [part["outage"]["durability"] for part in parts if part["outage"]]
     benches = [row for part in parts if part["bench"] for row in part["bench"]["success"]]
@@ -36,11 +37,14 @@ def verdict(parts: Sequence[dict[str, Any]]) -> dict[str, str]:
         return _verdict(
             UNKNOWN, "Whether records were lost is not known: where they were read back, none was acknowledged."
         )
-    if outages and all(data["state"] == "checked" for data in outages):
+    if not acknowledged:
+        return _verdict(UNKNOWN, "Whether records were lost was not checked: none were read back.")
+    gaps = [gap for part in parts for gap in unchecked(part)]
+    gaps += [f"{skipped} folder{'' if skipped == 1 else 's'} skipped"] if skipped else []
+    if not gaps:
         return _verdict(KEPT, f"Nothing was lost: {kept}.")
-    if acknowledged:
-        return _verdict(UNKNOWN, f"Whether records were lost was checked in part: {kept}, others were not looked for.")
-    return _verdict(UNKNOWN, "Whether records were lost was not checked: none were read back.")
+    others = "; ".join(gaps)
+    return _verdict(UNKNOWN, f"Whether records were lost was checked in part: {kept}. Not checked: {others}.")
 
 
 def _verdict(state: str, text: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Any
 from spark_analysis.errors import AnalysisError
 from spark_analysis.locations import Location
 from spark_analysis.report.gate_file import Gate, Gates
+from spark_analysis.report.read_back import unchecked
 from spark_analysis.statistics.stats import MIN_PAIRS
 from spark_analysis.statistics.verdict_words import FLOOR_MET, GOAL_MET, NO_CONTROL, NOT_ENOUGH, NOT_HERE
 
@@ -62,12 +63,17 @@ def _in_run(gate: Gate, run: dict[str, Any]) -> Iterator[GateResult]:
     if gate.of == "lost":
         kept = run["outage"]["durability"]
         lost, acknowledged = kept["totals"]["lost"], kept["totals"]["acknowledged"]
-        if kept["state"] != "checked":
-            yield _unknown(gate, name, f"durability was {kept['state']}")
+        found = _bounded(gate, name, lost, f"of {acknowledged:,} acknowledged records lost")
+        if lost and not found.met:  # whatever was not looked for
+            yield found
+        elif kept["state"] == "not checked":
+            yield _unknown(gate, name, "durability was not checked")
+        elif gaps := unchecked(run):
+            yield _unknown(gate, name, f"durability was checked in part; not checked: {'; '.join(gaps)}")
         elif not acknowledged:
             yield _unknown(gate, name, "no record was acknowledged")
         else:
-            yield _bounded(gate, name, lost, f"of {acknowledged:,} acknowledged records lost")
+            yield found
     elif gate.of == "invalid":
         yield _bounded(
             gate, name, len(run["bench"]["invalid"]), f"of {len(run['bench']['blocks'])} measured parts invalid"

@@ -22,7 +22,7 @@ def section(raw: OutageRaw) -> Section:
         "outcomes": sorted(outcomes.to_pylist(), key=lambda row: (row["producer"], -row["records"])),
         "predicted_losses": _predicted(raw.events),
         "silences": [_silence(row, origin) for row in raw.silences],
-        "durability": raw.durability,
+        "durability": {**raw.durability, "without_acks": _without_acks(raw)},
         "series": {
             "fates": fates.drop_columns("run").to_pylist(),
             "latency": raw.over_time.drop_columns("run").to_pylist(),
@@ -30,6 +30,12 @@ def section(raw: OutageRaw) -> Section:
         },
     }
     return Section(data, {"fates": fates, "latency_over_time": raw.over_time, "outcomes": outcomes})
+
+
+def _without_acks(raw: OutageRaw) -> list[str]:
+    """Producers that the run noted, and of which it has no record of any send: their file is missing."""
+    noted = {e["data"]["producer"] for e in raw.events if (e["kind"], e["name"]) == ("note", "producer")}
+    return sorted(noted - set(raw.fates["producer"].to_pylist()))
 
 
 def _predicted(events: list[dict[str, Any]]) -> dict[str, Any]:

@@ -89,7 +89,8 @@ def durability(data: dict[str, Any]) -> str:
     totals = data["totals"]
     if data["state"] == "not checked":
         return "Whether acknowledged records were lost was not checked: the topic was not read back to its end."
-    part = f" (not checked: {', '.join(data['unchecked_topics'])})" if data["unchecked_topics"] else ""
+    others = [*data["unchecked_topics"], *(f"producer {name}" for name in data["without_acks"])]
+    part = f" (not checked: {', '.join(others)})" if others else ""
     if not totals["acknowledged"]:
         return f"Whether records were lost is not known: none was acknowledged{part}."
     if totals["lost"]:

@@ -14,9 +14,11 @@ from spark_analysis.report.promises import survives
 from spark_analysis.statistics.verdict_words import ACROSS, BEYOND, FLOOR_MET, GOAL_MET, NOT_ENOUGH, WITHIN_NOISE
 
 
-def outage(state: str, acks: str = "all", lost: int = 0, acknowledged: int = 100) -> dict[str, Any]:
+def outage(state: str, acks: str = "all", lost: int = 0, acknowledged: int = 100, **changes: Any) -> dict[str, Any]:
     row = {"acks": acks, "lost": lost, "acknowledged": acknowledged}
-    durability = {"state": state, "totals": row, "producers": [row]}
+    topics = ["u"] if state == "checked in part" else []
+    durability = {"state": state, "totals": row, "producers": [row], "unchecked_topics": topics}
+    durability |= {"without_acks": [], "phantoms": 0, **changes}
     return {"name": "outage", "outage": {"durability": durability}, "bench": None}
 
 
@@ -28,7 +30,10 @@ def bench(lost: int = 0) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("parts", "state", "text"),
     [
-        ([outage("checked"), bench()], KEPT, "Nothing was lost: each of 100 acknowledged records was read back."),
+        ([outage("checked")], KEPT, "Nothing was lost: each of 100 acknowledged records was read back."),
+        ([outage("checked"), bench()], UNKNOWN, "each of 100 acknowledged records was read back. Not checked: bench."),
+        ([outage("checked", without_acks=["q"])], UNKNOWN, "Not checked: producer q, which has no acknowledgements on"),
+        ([outage("checked", phantoms=2)], UNKNOWN, "2 records that were read, and whose sends are not on file (of ou"),
         ([bench()], UNKNOWN, "Whether records were lost was not checked: none were read back."),
         ([outage("not checked", acknowledged=0)], UNKNOWN, "was not checked"),
         (
@@ -36,24 +41,26 @@ def bench(lost: int = 0) -> dict[str, Any]:
             UNKNOWN,
             "is not known: where they were read back, none was acknowledged.",
         ),
-        (
-            [outage("checked in part")],
-            UNKNOWN,
-            "checked in part: each of 100 acknowledged records was read back, others",
-        ),
-        ([outage("checked"), outage("not checked", acknowledged=0)], UNKNOWN, "checked in part"),
+        ([outage("checked in part")], UNKNOWN, "Not checked: topic u (of outage)."),
+        ([outage("checked"), outage("not checked", acknowledged=0)], UNKNOWN, "Not checked: outage."),
         ([], UNKNOWN, "was not checked"),
         ([outage("checked", lost=1)], LOST, "LOST: 1 record of 100 acknowledged with acks=all in outage."),
         ([outage("checked"), bench(lost=2)], LOST, "LOST: 2 records of 50 acknowledged with acks=1 in bench."),
         ([outage("not checked", lost=3)], LOST, "LOST: 3 records"),
     ],
 )
-def test_the_verdict_is_kept_only_if_every_outage_was_read_back(
+def test_the_verdict_is_kept_only_if_every_run_was_read_back(
     parts: list[dict[str, Any]], state: str, text: str
 ) -> None:
     found = first_screen.verdict(parts)
     assert found["state"] == state and text in found["text"]
     assert found["mark"] == {LOST: "✗", KEPT: "✓", UNKNOWN: "?"}[state]
+
+
+def test_a_skipped_folder_leaves_the_verdict_unknown_unless_another_run_lost_records() -> None:
+    found = first_screen.verdict([outage("checked")], 2)
+    assert found["state"] == UNKNOWN and found["text"].endswith("was read back. Not checked: 2 folders skipped.")
+    assert first_screen.verdict([outage("checked", lost=1)], 1)["state"] == LOST
 
 
 @pytest.mark.parametrize(

@@ -27,12 +27,13 @@ def document(
     goal = {"id": "P2", "what": "p50", "estimate": 0.2, "low": 0.1, "high": 0.3, "verdict": "meets the floor"}
     bench = {"ratios": list(ratios), "goals": [goal], "invalid": [{}], "blocks": [{}] * 12}
     bench["plan"] = {"planned": planned}
-    kept = {"durability": {"state": state, "totals": {"lost": lost, "acknowledged": acknowledged}}}
+    kept = {"state": state, "totals": {"lost": lost, "acknowledged": acknowledged}, "without_acks": [], "phantoms": 0}
+    kept["unchecked_topics"] = ["u"] if state == "checked in part" else []
     return {
         "skipped": [{"what": "x"}],
         "runs": [
             {"name": "bench-unequal-racks", "bench": bench, "outage": None},
-            {"name": "outage", "bench": None, "outage": kept},
+            {"name": "outage", "bench": None, "outage": {"durability": kept}},
         ],
     }
 
@@ -79,6 +80,16 @@ def test_what_is_not_known_is_missed_unless_the_gate_says_otherwise() -> None:
     assert "not enough runs: 2 of the 6 rounds" in evaluated(report, of="ratio", at_most=9).observed
     assert "durability was not checked; what is not known is missed" in evaluated(report, of="lost", at_most=0).observed
     assert "no run of a benchmark named nothing*" in evaluated(report, of="ratio", run="nothing*", at_most=9).observed
+
+
+def test_records_that_nobody_looked_for_are_not_known_and_lost_ones_are_missed_all_the_same() -> None:
+    report = document()
+    report["runs"][1]["outage"]["durability"]["without_acks"] = ["q"]
+    found = evaluated(report, of="lost", at_most=0)
+    assert (found.met, found.known) == (False, False)
+    assert "not checked: producer q, which has no acknowledgements on file (of outage)" in found.observed
+    lost = evaluated(document(lost=1, state="checked in part"), of="lost", at_most=0, unknown="met")
+    assert (lost.met, lost.known) == (False, True), "one was lost, whatever else was not looked for"
 
 
 def test_nothing_acknowledged_is_not_nothing_lost() -> None:

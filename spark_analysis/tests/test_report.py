@@ -14,12 +14,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_analysis import cli
+from spark_analysis.input.folders import read_folder
 from spark_analysis.report import markdown, render, words
 from spark_analysis.report.benchmark.headline import promises
 from spark_analysis.report.document import build
+from spark_analysis.report.run_part import part_of
 from spark_analysis.statistics.verdict_words import NOT_HERE
 from spark_analysis.tests.browser import DESKTOP, PHONE, Browser, drawn
-from spark_analysis.tests.generated import MS, ack, folder
+from spark_analysis.tests.generated import MS, SECOND, ack, event, folder, read
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +66,21 @@ def test_the_outage_is_reported_with_its_numbers(document: dict[str, Any]) -> No
     # The last record due before the outage is answered at 11.984 s, the next acknowledgement comes at 20.5 s.
     assert silence["silence_s"] == pytest.approx(8.516, abs=0.001)
     assert run["outage"]["series"]["span"][12] == {"at_s": 12.0, "least": 1.0, "most": 1.0}
+
+
+def test_a_producer_whose_acknowledgements_are_not_on_file_leaves_the_verdict_unknown(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    notes = [event(0, "note", "producer", producer=name, acks="all") for name in ("p", "q")]
+    ends = event(SECOND, "note", "read-back", topic="t", end_offsets={"0": 10}, complete=True)
+    reads = [read(seq) for seq in range(5)] + [read(seq, producer="q", offset=5 + seq) for seq in range(5)]
+    acks = [ack(seq, seq * MS, MS) for seq in range(5)]
+    path = folder(tmp_path / "run", acks=acks, reads=reads, events=[*notes, ends], kind="outage")
+    part = part_of(spark, read_folder(path)).data
+    verdict = build([part], [])["verdict"]
+    assert verdict["state"] == "not checked" and "producer q, which has no acknowledgements on file" in verdict["text"]
+    assert "5 records that were read, and whose sends are not on file" in verdict["text"]
+    assert part["findings"][0] == "None of the 5 acknowledged records was lost (not checked: producer q)."
 
 
 def test_racks_that_could_be_lost_are_a_matrix_against_topics(document: dict[str, Any], html: str) -> None:
