@@ -7,17 +7,18 @@ import json
 import sys
 import traceback
 from pathlib import Path
+from typing import Any
 
 from spark_analysis.errors import DEFECT, ENVIRONMENT, OK, AnalysisError
-from spark_analysis.locations import location
+from spark_analysis.locations import Location, location
 from spark_analysis.progress import timed
 from spark_analysis.recompute import recompute
 from spark_analysis.report import gate_file, gates
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs one command; the exit code is 0, 1 (no run could be read, a gate missed, a record lost, an anomaly), 2
-    (usage), 3 (not known), 4 (a file or the environment lacks something) or 5 (a defect of the analysis itself).
+    """Runs one command; the exit code is 0, 1 (a gate missed, a record lost, an anomaly, a folder skipped), 2 (usage), 3
+    (not known), 4 (data that cannot be read, or the environment lacks something) or 5 (a defect of the analysis).
     """
     parser = argparse.ArgumentParser(prog="python -m spark_analysis", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
@@ -110,9 +111,21 @@ def _run(options: argparse.Namespace) -> int:
         from spark_analysis.pipeline import write_report
 
         page = write_report(options.runs, options.out, options.master, options.cache)
-    outcomes = gates.evaluate(required, json.loads((options.out / "report.json").read_text())) if required else []
+    document = json.loads((options.out / "report.json").read_text())
+    outcomes = gates.evaluate(required, document) if required else []
     for line in (*outcomes, page):
         print(line)
-    if failure := gates.missed(outcomes, page):
+    skipped = document["skipped"] if options.verb == "report" else []
+    if failure := gates.missed(outcomes, page) or (_incomplete(skipped, page) if skipped else None):
         raise failure
     return OK
+
+
+def _incomplete(skipped: list[dict[str, Any]], page: Location) -> AnalysisError:
+    """The error of a page that lacks some of the folders that were named."""
+    return AnalysisError(
+        f"{len(skipped)} folder{'' if len(skipped) == 1 else 's'} skipped",
+        observed="; ".join(error["what"] for error in skipped),
+        do=f"see {page}, which is about the others; correct or leave out what was skipped",
+        code=max(error["code"] for error in skipped),
+    )

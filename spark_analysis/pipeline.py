@@ -105,7 +105,7 @@ def write_report(
             "no report made",
             observed=f"none of {len(paths)} folder{'' if len(paths) == 1 else 's'} could be read",
             do="see the lines above; give folders made by a run",
-            code=FAILED,
+            code=max((e.code for e in done.skipped), default=FAILED),
         )
     made = document.made(done.skipped, done.work)
     out.mkdir(parents=True, exist_ok=True)

@@ -33,7 +33,9 @@ BEGIN, END = "<!-- report -->", "<!-- end -->"
 
 @dataclass(frozen=True)
 class Analysis:
-    """The page that the analysis made, the outcome of each gate as a line, and the error where a gate was missed."""
+    """The page that the analysis made, the outcome of each gate as a line, and the error where a gate was missed or a
+    folder skipped.
+    """
 
     page: Path
     outcomes: tuple[str, ...] = ()
@@ -197,6 +199,7 @@ def analyse(runs: Sequence[Path | str], to: Path, progress: Progress, gate: Path
             "the analysis failed",
             observed="\n".join(done.reported[-20:]) or "no output",
             do="name run folders that are complete",
+            code=_code(done),
         )
 
     # All reports share one cache: a later report on several runs reuses what a benchmark's own has computed.
@@ -208,7 +211,7 @@ def recompute(counts: Path, to: Path, progress: Progress, gate: Path | None = No
     """Computes a page again from the counts beside it. Raises RackspanError for counts that cannot be read."""
 
     def failure(done: Finished) -> RackspanError:
-        code = Exit(done.code) if done.code in list(Exit) else Exit.DEFECT
+        code = _code(done)
         return _error(done.reported, code) or RackspanError(
             f"no page could be computed from {counts}",
             observed="\n".join(done.reported[-20:]) or "no output",
@@ -233,13 +236,18 @@ def _analysed(
     with progress.step(step) as update:
         done = run(command, update, {"PYSPARK_PYTHON": sys.executable})
         *outcomes, page = done.printed.splitlines() or [""]
-        missed = _error(done.reported, Exit.FAILED) if done.code == Exit.FAILED and outcomes else None
+        missed = _error(done.reported, _code(done)) if done.code and page else None
         if done.code and not missed:
             raise failure(done)
     for line in done.reported:
         if "skipped" in line or "other programs" in line:
             progress.note(line)
     return Analysis(Path(page), tuple(outcomes), missed)
+
+
+def _code(done: Finished) -> Exit:
+    """The exit code of the analysis."""
+    return Exit(done.code) if done.code in list(Exit) else Exit.DEFECT
 
 
 def check_gates(gate: Path) -> None:

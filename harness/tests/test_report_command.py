@@ -67,6 +67,23 @@ def test_a_report_that_was_not_made_is_no_missed_gate(tmp_path: Path, monkeypatc
         report.analyse([tmp_path], tmp_path / "out", Progress(), tmp_path / "gates.yaml")
 
 
+SKIPPED = ("1 folder skipped", "  observed: x is cut short", "  do:       see the page")
+
+
+def test_a_skipped_folder_fails_the_command_with_the_code_of_the_analysis_after_the_page_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for code in (Exit.FAILED, Exit.ENVIRONMENT):
+        answering(monkeypatch, code, f"{tmp_path}/report.html\n", SKIPPED)
+        done = CliRunner().invoke(app, ["report", str(tmp_path)])
+        assert isinstance(done.exception, RackspanError) and done.exception.code == code
+        assert done.exception.what == "1 folder skipped" and f"{tmp_path}/report.html" in done.stdout
+        answering(monkeypatch, code, "", SKIPPED)
+        with pytest.raises(RackspanError, match="the analysis failed") as caught:
+            report.analyse([tmp_path], tmp_path / "out", Progress())
+        assert caught.value.code == code, "no page was made"
+
+
 def test_a_bad_file_of_gates_is_refused_before_anything_is_computed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,7 +40,7 @@ def made(skipped: list[AnalysisError], work: dict[str, Any]) -> dict[str, Any]:
         "schema_version": schemas.version(),
         "made_at": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",
         "spark": version("pyspark"),
-        "skipped": [{"what": e.what, "observed": e.observed, "do": e.do} for e in skipped],
+        "skipped": [{"what": e.what, "observed": e.observed, "do": e.do, "code": e.code} for e in skipped],
         "work": work,
     }
 

@@ -192,7 +192,7 @@ def test_report_prints_each_gate_and_fails_when_one_is_missed(
 ) -> None:
     """The page itself has tests of its own."""
     page = tmp_path / "report.html"
-    (tmp_path / "report.json").write_text(json.dumps(document(lost=1)))
+    (tmp_path / "report.json").write_text(json.dumps({**document(lost=1), "skipped": []}))
     monkeypatch.setattr(pipeline, "write_report", lambda *options: page)
     path = tmp_path / "gates.yaml"
     command = ["report", str(tmp_path), "--out", str(tmp_path), "--gate", str(path)]

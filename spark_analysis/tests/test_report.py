@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_analysis import cli
+from spark_analysis.errors import ENVIRONMENT, FAILED, OK
 from spark_analysis.input.folders import read_folder
 from spark_analysis.report import markdown, render, words
 from spark_analysis.report.benchmark.headline import promises
@@ -215,13 +216,24 @@ def test_nothing_to_read_is_a_failure_that_names_every_folder(
     assert not (tmp_path / "out").exists()
 
 
+def test_a_table_that_is_cut_short_is_data_that_cannot_be_read(spark: SparkSession, tmp_path: Path) -> None:
+    good, bad = (folder(tmp_path / name, acks=[ack(0, 0, MS)]) for name in ("good", "bad"))
+    file = bad / "acks/part-0.parquet"
+    file.write_bytes(file.read_bytes()[:200])
+    assert cli.main(["report", str(bad), "--out", str(tmp_path / "none")]) == ENVIRONMENT
+    assert cli.main(["report", str(good), str(bad), "--out", str(tmp_path / "out")]) == ENVIRONMENT
+    assert (tmp_path / "out/report.html").exists()
+    assert cli.main(["report", str(good), "--out", str(tmp_path / "out")]) == OK
+
+
 def test_unfinished_and_empty_runs_are_named(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cut = folder(tmp_path / "cut", state="running", acks=[ack(0, 0, MS)])
     empty = folder(tmp_path / "empty", state="failed", failure="no broker")
-    assert cli.main(["report", str(cut), str(empty), "--out", str(tmp_path / "out")]) == 0
+    assert cli.main(["report", str(cut), str(empty), "--out", str(tmp_path / "out")]) == FAILED
     reported = capsys.readouterr()
+    assert f"1 folder skipped\n  observed: {empty} holds no record of any send\n  do:       see" in reported.err
     assert reported.out.strip() == str(tmp_path / "out/report.html")
     text = Text((tmp_path / "out/report.html").read_text()).text
     assert "cut was never finished" in text
