@@ -65,7 +65,9 @@ def read_folder(path: Location) -> Folder:
 
 
 def read_folders(paths: Sequence[Location]) -> tuple[list[Folder], list[AnalysisError]]:
-    """All folders that can be read, and one error for each that cannot. A run given twice counts once."""
+    """All folders that can be read, and one error for each that cannot. A run given twice counts once; another run of
+    the same id is an error.
+    """
     found: dict[str, Folder] = {}
     errors = []
     for path in paths:
@@ -74,8 +76,19 @@ def read_folders(paths: Sequence[Location]) -> tuple[list[Folder], list[Analysis
         except AnalysisError as e:
             errors.append(e)
             continue
-        found.setdefault(folder.id, folder)
+        first = found.setdefault(folder.id, folder)
+        if first.path != path and first.digest() != folder.digest():
+            errors.append(_same_id(first, folder))
     return list(found.values()), errors
+
+
+def _same_id(first: Folder, second: Folder) -> AnalysisError:
+    """The error of two runs that cannot be told apart."""
+    return AnalysisError(
+        f"{second.path} is another run with the id of {first.path}",
+        observed=f"both have the run id {first.id}, and their contents differ",
+        do="leave out the folder that was changed, or report on each by itself",
+    )
 
 
 def parts(path: Location, name: str) -> list[Location]:

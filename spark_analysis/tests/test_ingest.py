@@ -154,3 +154,14 @@ def test_a_block_that_was_never_ended_does_not_count(spark: SparkSession, tmp_pa
     ]
     run = ingest.read_run(spark, folder(tmp_path / "x", acks=[ack(0, 0, MS)], events=events))
     assert [r["block"] for r in ingest.blocks(spark, [run]).collect()] == [0]
+
+
+def test_a_copy_of_a_run_counts_once_and_another_run_of_its_id_is_an_error_that_names_both(tmp_path: Path) -> None:
+    first = folder(tmp_path / "a/run", acks=[ack(0, 0, MS)])
+    copy = folder(tmp_path / "b/run", acks=[ack(0, 0, MS)])
+    other = folder(tmp_path / "c/run", acks=[ack(0, 0, MS)], reads=[read(0)])
+    found, errors = read_folders([first, copy, first])
+    assert ([run.path for run in found], errors) == ([first], [])
+    found, (error,) = read_folders([first, other])
+    assert [run.path for run in found] == [first]
+    assert error.what == f"{other} is another run with the id of {first}" and "the run id run" in error.observed
