@@ -102,6 +102,21 @@ def test_a_goal_that_no_run_measures_is_not_measured_over_trials() -> None:
     assert [row["id"] for row in found["goals"]] == ["P0"]
 
 
+@pytest.mark.parametrize("without", [{"verdict": f"{NOT_HERE}: the racks are not 2 ms apart"}, None])
+def test_a_goal_that_only_some_trials_could_measure_has_no_verdict(without: dict[str, Any] | None) -> None:
+    runs = [trial(n, 1.0 + n / 1000) for n in range(8)]
+    for run in runs[6:]:
+        run["bench"]["goals"] = [] if without is None else [goal("P0", 500, 5.0, **without)]
+    (found,) = trials.over_trials(runs)
+    assert found["goals"][0]["verdict"] == "not shown: measurable in 6 of 8 trials"
+    assert (
+        found["findings"][0].endswith(
+            ": not shown: measurable in 6 of 8 trials (equal within a factor of 1.05: shown, p = 0.016)."
+        )
+        and found["goals"][0]["rounds"] == 6
+    )
+
+
 def test_few_trials_are_not_enough_and_one_without_a_value_leaves_no_verdict() -> None:
     (few,) = trials.over_trials([trial(n, 1.0) for n in range(5)])
     assert few["goals"][0]["verdict"] == NOT_ENOUGH

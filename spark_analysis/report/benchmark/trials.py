@@ -44,6 +44,8 @@ def _together(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
             continue
         # A trial without a value is not skipped: it may be the one in which nothing was answered.
         reasons = [row["not_shown"] or _NO_VALUE for row in answered if row["not_shown"] or row["estimate"] is None]
+        if len(answered) < len(runs):  # nor is one that could not measure it: those that could may be the fast ones
+            reasons.append(f"{NOT_SHOWN}measurable in {len(answered)} of {len(runs)} trials")
         known = [row["estimate"] for row in answered if row["estimate"] is not None]
         # Limits in ms follow from each run's own numbers: over trials the strictest count.
         if goal.unit == "ms":
