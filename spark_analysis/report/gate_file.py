@@ -25,7 +25,9 @@ class Gate(BaseModel):
 
     name: str = Field(min_length=1, description="the requirement, as text")
     of: Literal["ratio", "goal", "lost", "invalid", "skipped"]
-    run: str = Field("*", description="name of the runs it is about, with * and ?")
+    run: str = Field(
+        "*", description="name of the runs it is about, with * and ?; each must have the value, unless it is * alone"
+    )
     goal: str = Field("", pattern=r"^(P\d)?$", description="of a goal: its id")
     mode: str = Field("candidate", description="of a ratio: role of the mode that is compared with the baseline")
     quantile: str = Field("p99", pattern=r"^p\d\d(\.\d{1,2})?$", description="of a ratio: its percentile")

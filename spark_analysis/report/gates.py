@@ -53,9 +53,14 @@ def _evaluate(gate: Gate, document: dict[str, Any]) -> list[GateResult]:
         return [_bounded(gate, "", len(document["skipped"]), "folders skipped")]
     part = "outage" if gate.of == "lost" else "bench"
     runs = [r for r in document["runs"] if r[part] and fnmatchcase(r["name"], gate.run)]
-    found = [outcome for run in runs for outcome in _in_run(gate, run)]
+    found = [outcome for run in runs for outcome in [*_in_run(gate, run)] or _without(gate, run)]
     kind = "with records read back" if part == "outage" else "of a benchmark"
     return found or [_unknown(gate, "", f"no run {kind} named {gate.run} has a value for it")]
+
+
+def _without(gate: Gate, run: dict[str, Any]) -> list[GateResult]:
+    """A run that was named and has no value is not known; one of all runs need not be of the kind that has it."""
+    return [] if gate.run == "*" else [_unknown(gate, run["name"], "it has no value for it")]
 
 
 def _in_run(gate: Gate, run: dict[str, Any]) -> Iterator[GateResult]:

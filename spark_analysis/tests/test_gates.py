@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,22 @@ def test_records_that_nobody_looked_for_are_not_known_and_lost_ones_are_missed_a
     assert "not checked: producer q, which has no acknowledgements on file (of outage)" in found.observed
     lost = evaluated(document(lost=1, state="checked in part"), of="lost", at_most=0, unknown="met")
     assert (lost.met, lost.known) == (False, True), "one was lost, whatever else was not looked for"
+
+
+@pytest.mark.parametrize("gate", [{"of": "ratio", "at_most": 1}, {"of": "goal", "goal": "P2"}])
+def test_each_run_that_a_gate_names_must_have_the_value(gate: dict[str, Any]) -> None:
+    report = document(ratio(0.5, 0.4, 0.6, "improved"))
+    without = copy.deepcopy(report["runs"][0])
+    without["bench"] |= {"ratios": [], "goals": []}
+    report["runs"].append(without)
+
+    def outcomes(**more: Any) -> list[tuple[bool, bool]]:
+        file = gate_file.Gates.model_validate({"gates": [{"name": "g", **gate, **more}]})
+        return [(found.met, found.known) for found in gates.evaluate(file, report)]
+
+    assert outcomes(run="*unequal-racks") == [(True, True), (False, False)]
+    assert outcomes(run="*unequal-racks", unknown="met") == [(True, True), (True, False)]
+    assert outcomes() == [(True, True)]
 
 
 def test_nothing_acknowledged_is_not_nothing_lost() -> None:
