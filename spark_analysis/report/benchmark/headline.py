@@ -30,14 +30,24 @@ def _beside(part: dict[str, Any]) -> list[str]:
         return []
     row = found[deepest]
     during = words.during(broken)
-    if row["not_shown"]:
-        return [f"{part['name']}: {new['label']} and {old['label']} are not compared{during}, {row['not_shown']}."]
-    known = row["low"] is not None
-    span = f"[{words.number(row['low'])} to {words.number(row['high'])}], {row['verdict']}" if known else NOT_ENOUGH
     return [
-        f"{part['name']}: {new['label']} answers in {words.number(row['estimate'])} of {old['label']}'s "
-        f"{words.percentile(deepest)}{during}, {span}."
+        _not_compared(part["name"], new, old, during, row)
+        or f"{part['name']}: {new['label']} answers in {words.number(row['estimate'])} of {old['label']}'s "
+        f"{words.percentile(deepest)}{during}, {_span(row)}."
     ]
+
+
+def _not_compared(name: str, new: dict[str, Any], old: dict[str, Any], during: str, row: dict[str, Any]) -> str:
+    """The sentence in place of a ratio that is not shown; empty for one that is."""
+    of = f"{name}: {new['label']} and {old['label']} are not compared{during}"
+    return f"{of}, {row['not_shown']}." if row["not_shown"] else ""
+
+
+def _span(row: dict[str, Any]) -> str:
+    """The interval of a ratio and its verdict."""
+    if row["low"] is None:
+        return NOT_ENOUGH
+    return f"[{words.number(row['low'])} to {words.number(row['high'])}], {row['verdict']}"
 
 
 def promises(parts: list[dict[str, Any]]) -> list[str]:
@@ -56,6 +66,5 @@ def _knee(name: str, data: dict[str, Any], new: dict[str, Any], old: dict[str, A
     found = data["ratios"].get("candidate")
     if found is None:
         return []
-    known = found["low"] is not None
-    span = f"[{words.number(found['low'])} to {words.number(found['high'])}]" if known else NOT_ENOUGH
-    return [f"{name}: {new['label']} reaches {words.number(found['estimate'])} of {old['label']}'s throughput, {span}."]
+    reaches = f"{new['label']} reaches {words.number(found['estimate'])} of {old['label']}'s throughput"
+    return [_not_compared(name, new, old, "", found) or f"{name}: {reaches}, {_span(found)}."]

@@ -7,7 +7,8 @@ from statistics import median
 from typing import Any
 
 from spark_analysis.report.benchmark.blocks import of_all_parts
-from spark_analysis.report.benchmark.rounds import Variant, per_round
+from spark_analysis.report.benchmark.rounds import Variant, divided, noise_of, per_round
+from spark_analysis.statistics import stats
 from spark_analysis.statistics.selection import Selected, not_selected
 from spark_analysis.statistics.verdict_words import NOT_SHOWN
 
@@ -41,6 +42,12 @@ def knee(
         reason = not_selected(*(of for role in roles if (of := of_all_parts(selection, role)) is not None))
         return off_plan or (f"{NOT_SHOWN}{reason}" if reason else "")
 
+    ratios = {
+        role: per_round(most, (role, RAMP), ("baseline", RAMP), _per_s, not_shown(role, "baseline"))
+        for role in (m["role"] for m in modes)
+        if role != "baseline"
+    }
+    noise = {role: 1.0 if role == "control" else noise_of(ratios.get("control")) for role in ratios}
     return {
         "steps": [row for mode in modes for row in _table(mode, [s for s in found if s["role"] == mode["role"]])],
         "capacity": [
@@ -55,14 +62,16 @@ def knee(
             for mode in modes
             if (mine := [r for r in most if r["role"] == mode["role"]])
         ],
-        "ratios": {
-            role: per_round(most, (role, RAMP), ("baseline", RAMP), _per_s, not_shown(role, "baseline"))
-            for role in (m["role"] for m in modes)
-            if role != "baseline"
-        },
+        "ratios": {role: found and _with_verdict(found, noise[role]) for role, found in ratios.items()},
         # The other way: the patched brokers over the unpatched ones.
         "over_stock": per_round(most, ("baseline", RAMP), ("stock", RAMP), _per_s, not_shown("baseline", "stock")),
     }
+
+
+def _with_verdict(row: dict[str, Any], noise: float | None) -> dict[str, Any]:
+    """The row with its noise and its verdict: that of the inverse, since more answers are better, as less time is."""
+    low, high = (None if row[end] is None else divided(1.0, row[end]) for end in ("high", "low"))
+    return {**row, "noise": noise, "verdict": row["not_shown"] or stats.verdict(low, high, noise)}
 
 
 def _per_s(row: dict[str, Any]) -> float:
