@@ -14,14 +14,15 @@ APART, SHARE = 1, 0.1
 
 @dataclass(frozen=True)
 class Selected:
-    """The blocks of a mode in one part: all that ran, invalid ones, and the rounds in which the mode saturated the
-    machine by itself, which count as the slowest.
+    """The blocks of a mode in one part: all that ran, invalid ones, the rounds in which the mode saturated the machine
+    by itself, which count as the slowest, and those in which it has no block, which are in the two numbers.
     """
 
     label: str
     ran: int
     invalid: int
     saturated: frozenset[int] = frozenset()
+    missing: int = 0
 
 
 def not_selected(*variants: Selected) -> str:

@@ -144,6 +144,22 @@ def test_a_quantile_that_no_block_carries_alone_is_pooled() -> None:
     assert Rounds({new: rounds, old: rounds}, {new: {990: None}, old: {990: 1.0}}).ratio(new, old, 990) is None
 
 
+def test_a_pooled_estimate_is_of_the_rounds_that_both_have_as_its_interval_is() -> None:
+    new, old = ("candidate", "quiet"), ("baseline", "quiet")
+    some = {r: {float(v): 1 for v in range(1, 1001)} for r in range(6)}
+    # The candidate has none of the slow rounds.
+    every = {r: {(2.0 if r < 6 else 20.0) * v: 1 for v in range(1, 1001)} for r in range(16)}
+    none = {new: {r: {900: None} for r in some}, old: {r: {900: None} for r in every}}
+    measured = Rounds(none, {new: {900: 900.0}, old: {900: 18_000.0}}, {new: some, old: every})
+    for pair, ratio in (((new, old), 0.5), ((old, new), 2.0)):
+        found = measured.ratio(*pair, 900)
+        assert found is not None and found["rounds"] == 6
+        assert [found[name] for name in ("estimate", "low", "high")] == pytest.approx([ratio] * 3, rel=1e-5)
+    few = {r: {float(v): 1 for v in range(1, 101)} for r in range(6)}
+    measured = Rounds(none, {new: {900: 90.0}, old: {900: 18_000.0}}, {new: few, old: every})
+    assert measured.ratio(new, old, 900) is None, "600 records do not carry p90"
+
+
 def test_share_removed_is_of_the_wait_beyond_the_least() -> None:
     variants = [("candidate", "quiet"), ("baseline", "quiet"), ("least", "quiet")]
     values = (20.0, 110.0, 10.0)

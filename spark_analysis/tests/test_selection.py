@@ -72,6 +72,41 @@ def test_a_mode_without_any_valid_block_is_not_skipped(spark: SparkSession, tmp_
     assert ratio(data, "candidate")["verdict"] == reason and goal(data, "P1")["verdict"] == reason
 
 
+def without_blocks(path: Path, role: str, rounds: set[int]) -> Path:
+    """The run, in which the blocks of a role never ended in these rounds."""
+    events = [json.loads(line) for line in (path / "events.jsonl").read_text().splitlines()]
+    kept = [
+        e
+        for e in events
+        if (e["name"], e["state"], e["data"].get("role")) != ("block", "end", role) or e["data"]["pair"] not in rounds
+    ]
+    (path / "events.jsonl").write_text("".join(json.dumps(e) + "\n" for e in kept))
+    return path
+
+
+def test_rounds_in_which_a_mode_has_no_block_are_invalid_for_it(spark: SparkSession, tmp_path: Path) -> None:
+    path = bench_run(tmp_path / "run", rounds=10, per_block=150, rtt_ms={"b": 2.0, "c": 2.0}, plan={"rounds": 6})
+    part = part_of(spark, read_folder(without_blocks(path, "candidate", {0, 1, 2, 3}))).data
+    reason = "not shown: 4 of 10 blocks invalid with acks=min.insync.replicas, 0 of 10 with acks=all"
+    assert ratio(part["bench"], "candidate")["verdict"] == reason == goal(part["bench"], "P1")["verdict"]
+    assert "run: acks=min.insync.replicas has no block in 4 of 10 rounds, which count as invalid." in part["warnings"]
+
+
+def test_a_missing_block_is_counted_in_each_part_that_the_mode_would_have_had() -> None:
+    modes = [{"role": role, "label": role} for role in "abc"]
+
+    def numbers(*blocks: tuple[int, str, str]) -> dict[tuple[str, str], tuple[int, int]]:
+        found = [{"pair": n, "role": role, "part": part, "invalid": [], "saturated": ""} for n, role, part in blocks]
+        return {key: (of.ran, of.missing) for key, of in selected(found, modes).items() if of.ran == of.invalid + 2}
+
+    faults = [(n, role, part) for n in range(3) for role in "ab" for part in ("quiet", "fault")]
+    assert numbers(*faults[:-1]) == {("b", "fault"): (3, 1)}, "the fault part of a block never ended"
+    whole = selected([{"pair": 0, "role": "a", "part": "quiet", "invalid": [], "saturated": ""}], modes)
+    assert (whole["c", "quiet"].ran, whole["c", "quiet"].invalid) == (1, 1), "a mode without any block"
+    steps = [(n, role, f"rate-{r}") for n in range(3) for role, top in (("a", 2), ("b", 3)) for r in range(top)]
+    assert numbers(*(s for s in steps if s[:2] != (2, "b"))) == {("b", f"rate-{r}"): (3, 1) for r in range(3)}
+
+
 def test_an_unbalanced_control_is_no_control(spark: SparkSession, tmp_path: Path) -> None:
     data = measured(
         spark, tmp_path / "run", rounds=9, rtt_ms={"b": 2.0, "c": 2.0}, invalid=invalid("control", {1, 2, 3})
@@ -177,6 +212,9 @@ def test_differences_from_the_plan_and_earlier_runs_are_said() -> None:
     more = [*full[:3], block(1, "b", bad=True), block(2, "a"), block(2, "b")]
     assert said(*more) == ["more rounds than planned: 3 ran, 2 were planned, 2 are valid"]
     assert said(*full[::2]) == ["fewer rounds than planned: 0 of 2 ran", "planned modes that never ran: B"]
+    begun = [*full, *(block(r, "a") for r in range(2, 8))]
+    reason = "not shown: 8 rounds ran, the plan has 2 and at most 1 spare ones"
+    assert against_plan(plan, {"modes": modes}, begun)["not_shown"] == reason, "no mode may leave out rounds"
     earlier = [{"run": "r1", "state": "finished", "rounds": 1}, {"run": "r2", "state": "failed", "rounds": None}]
     assert said(*full, earlier=earlier) == [
         "a new run with 2 rounds; it continues none of the earlier ones: r1 (1 round), r2 (rounds not recorded)"

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from spark_analysis.report.benchmark.rounds import Variant
 from spark_analysis.statistics.selection import Selected
 
-FAULT = "fault"
+QUIET, FAULT = "quiet", "fault"
 # A send lag that grows by this share of its limit within a block will exceed it: the load client is saturated.
 FALLING_BEHIND = 0.3
 _SHOWN = ("block", "pair", "mode", "role", "part", "cpu_busy", "cpu_own", "steal", "isr", "rtt_off", "stalls")
@@ -56,15 +56,21 @@ def _late(row: dict[str, Any], limit_ms: float) -> list[str]:
 
 
 def selected(found: Sequence[Mapping[str, Any]], modes: Sequence[Mapping[str, Any]]) -> dict[Variant, Selected]:
-    """Of each mode and part the blocks that ran, and those that do not count as measured."""
+    """Of each mode and part the blocks that ran, and those that do not count as measured. A round of the run in which
+    the mode has no block counts as one that ran and is invalid.
+    """
+    rounds = {b["pair"] for b in found}
+    of_every_mode = [b["part"] for b in found if b["part"] in (QUIET, FAULT)]  # steps of rates differ from mode to mode
     out = {}
     for mode in modes:
         mine = [b for b in found if b["role"] == mode["role"]]
-        for part in dict.fromkeys(b["part"] for b in mine):
+        for part in dict.fromkeys([*of_every_mode, *(b["part"] for b in mine)]):
             blocks = [b for b in mine if b["part"] == part]
+            missing = len(rounds - {b["pair"] for b in (blocks if part == FAULT else mine)})
             label = mode["label"] + (" during the fault" if part == FAULT else "")
             itself = frozenset(b["pair"] for b in blocks if b["saturated"])
-            out[mode["role"], part] = Selected(label, len(blocks), sum(bool(b["invalid"]) for b in blocks), itself)
+            invalid = sum(bool(b["invalid"]) for b in blocks) + missing
+            out[mode["role"], part] = Selected(label, len(blocks) + missing, invalid, itself, missing)
     return out
 
 
@@ -75,14 +81,15 @@ def of_all_parts(selection: Mapping[Variant, Selected], role: str) -> Selected |
         return None
     label = mine[0].label.removesuffix(" during the fault")
     saturated = frozenset[int]().union(*(of.saturated for of in mine))
-    return Selected(label, sum(of.ran for of in mine), sum(of.invalid for of in mine), saturated)
+    ran, invalid, missing = (sum(getattr(of, name) for of in mine) for name in ("ran", "invalid", "missing"))
+    return Selected(label, ran, invalid, saturated, missing)
 
 
 def counted(selection: Mapping[Variant, Selected]) -> list[dict[str, Any]]:
     """The same as rows for the document."""
     return [
         {"role": role, "part": part, "mode": of.label, "ran": of.ran, "invalid": of.invalid}
-        | {"saturated": len(of.saturated)}
+        | {"saturated": len(of.saturated), "missing": of.missing}
         for (role, part), of in selection.items()
     ]
 

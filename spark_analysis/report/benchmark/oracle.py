@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_analysis.report import words
-from spark_analysis.report.benchmark.rounds import differences, shifted
+from spark_analysis.report.benchmark.rounds import differences, over_common_rounds, shifted
 from spark_analysis.report.promises import waits
 from spark_analysis.statistics import counts, label_swap
 from spark_analysis.statistics.ideal import AFTER, FROM_SEND, IDEAL
@@ -114,10 +114,20 @@ def _apart(
             if all(a is not None and b is not None for a, b in both):
                 row = differences(known, NO_ANSWER if len(known) < len(both) else "")
             else:
-                row = shifted(histograms[mode["role"]], histograms["baseline"], q, pooled[0] - pooled[1])
+                row = _pooled_apart(histograms[mode["role"]], histograms["baseline"], q, pooled)
             if row is not None:
                 out.append({"role": mode["role"], "mode": mode["mode"], "per_thousand": q, **row})
     return out
+
+
+def _pooled_apart(
+    mine: label_swap.Histogram, others: label_swap.Histogram, per_thousand: float, known: Sequence[float | None]
+) -> dict[str, Any] | None:
+    """The row of the difference over the rounds that both have; None where they do not carry the quantile."""
+    a, b = over_common_rounds(mine, others, per_thousand, known)
+    if a is None or b is None:
+        return None
+    return shifted(mine, others, per_thousand, 0.0 if a == b else a - b)
 
 
 def _mode(

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_analysis.report.benchmark import knee, verdicts
-from spark_analysis.report.benchmark.blocks import FAULT, counted, evaluate_blocks, selected, slowest
+from spark_analysis.report.benchmark.blocks import FAULT, QUIET, counted, evaluate_blocks, selected, slowest
 from spark_analysis.report.benchmark.comparison import compared, noises, shifts
 from spark_analysis.report.benchmark.fault import fault
 from spark_analysis.report.benchmark.oracle import against_oracle
@@ -23,7 +23,6 @@ from spark_analysis.statistics import counts
 from spark_analysis.statistics.counts import RECORDS, VALUE
 from spark_analysis.statistics.success import Success
 
-QUIET = "quiet"
 _OUTCOMES = [
     *((name, "ascending") for name in ("part", "role")),
     (RECORDS, "descending"),

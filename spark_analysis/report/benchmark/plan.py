@@ -18,9 +18,10 @@ _PRIMARY = [
 def against_plan(
     plan: Mapping[str, Any], workload: Mapping[str, Any], found: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """planned, spare (None: no plan is known), ran (rounds in which every mode had its block), valid (those without an
-    invalid part), missing (labels of planned modes that never ran), endpoints, earlier, and not_shown: the verdict
-    where the run ended before its plan, or went beyond it; else empty.
+    """planned, spare (None: no plan is known), begun (rounds in which any mode had a block), ran (those in which every
+    mode had its block), valid (those of them without an invalid part), missing (labels of planned modes that never
+    ran), endpoints, earlier, and not_shown: the verdict where the run ended before its plan, or went beyond it; else
+    empty.
 
     ``found`` are the measured parts of blocks. A plan's rounds are not all valid: not_shown is about those that ran.
     """
@@ -36,6 +37,7 @@ def against_plan(
     observed = {
         "planned": planned,
         "spare": spare,
+        "begun": len(of_rounds),
         "ran": len(ran),
         "valid": sum(not any(b["invalid"] for b in parts) for parts in ran),
         "missing": [m["label"] for m in modes if m["role"] not in observed_roles],
@@ -46,13 +48,13 @@ def against_plan(
 
 
 def _not_shown(observed: Mapping[str, Any]) -> str:
-    planned, ran = observed["planned"], observed["ran"]
+    planned, ran, begun = (observed[name] for name in ("planned", "ran", "begun"))
     if planned is None:
         return ""
     if ran < planned:
         return f"{NOT_SHOWN}the run ended after {ran} of its {planned} planned rounds"
-    if ran > planned + (observed["spare"] or 0):
-        return f"{NOT_SHOWN}{ran} rounds ran, the plan has {planned} and at most {observed['spare'] or 0} spare ones"
+    if begun > planned + (observed["spare"] or 0):
+        return f"{NOT_SHOWN}{begun} rounds ran, the plan has {planned} and at most {observed['spare'] or 0} spare ones"
     return ""
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from spark_analysis.statistics import label_swap, stats
-from spark_analysis.statistics.counts import carried
+from spark_analysis.statistics.counts import carried, quantile
 from spark_analysis.statistics.selection import Selected, not_selected
 from spark_analysis.statistics.success import Success, not_comparable
 from spark_analysis.statistics.verdict_words import NO_ANSWER, NOT_SHOWN
@@ -61,7 +64,8 @@ class Rounds:
         None where a sample is too small.
 
         Where every block carries the quantile it is the signed-rank estimate of the rounds' ratios, else the ratio of
-        the quantiles pooled over rounds with the interval of swapped labels. low and high are None with too few rounds.
+        the quantiles pooled over the rounds that both have, with the interval of swapped labels. low and high are None
+        with too few rounds.
         ``not_shown`` is the verdict where there can be no other.
         """
         not_shown = self.not_shown(above, below)
@@ -69,12 +73,14 @@ class Rounds:
         pairs = [
             (self.quantiles[above][r].get(per_thousand), self.quantiles[below][r].get(per_thousand)) for r in rounds
         ]
-        carried = [(a, b) for a, b in pairs if a is not None and b is not None]
-        if rounds and len(carried) == len(rounds):
-            return ratios([divided(a, b) for a, b in carried], not_shown)
+        by_round = [(a, b) for a, b in pairs if a is not None and b is not None]
+        if rounds and len(by_round) == len(rounds):
+            return ratios([divided(a, b) for a, b in by_round], not_shown)
         if not rounds and self.unbalanced(above, below):
             return _row(None, None, 0, BY_ROUND, not_shown=not_shown)
-        pooled = [self.pooled.get(variant, {}).get(per_thousand) for variant in (above, below)]
+        each = [self.histograms.get(variant, {}) for variant in (above, below)]
+        known = [self.pooled.get(variant, {}).get(per_thousand) for variant in (above, below)]
+        pooled = over_common_rounds(each[0], each[1], per_thousand, known)
         if not rounds or pooled[0] is None or pooled[1] is None:
             return None
         found = label_swap.ratio(self.histograms[above], self.histograms[below], per_thousand)
@@ -107,6 +113,28 @@ class Rounds:
         if not values or len(values) < len(shares):
             return None
         return differences(values, self.not_shown(candidate, baseline, least))
+
+
+def over_common_rounds(
+    upper: label_swap.Histogram, lower: label_swap.Histogram, per_thousand: float, known: Sequence[float | None]
+) -> Sequence[float | None]:
+    """A quantile of two variants, pooled over the rounds that both have: ``known``, which is that of all rounds, where
+    each has all; None where the rounds do not carry it.
+    """
+    rounds = set(upper) & set(lower)
+    if set(upper) == set(lower):
+        return known
+    return [_pooled([of_rounds[r] for r in rounds], per_thousand) for of_rounds in (upper, lower)]
+
+
+def _pooled(rounds: Sequence[Mapping[float, int]], per_thousand: float) -> float | None:
+    together: Counter[float] = Counter()
+    for of_round in rounds:
+        together.update(of_round)
+    if not carried(together.total(), per_thousand):
+        return None
+    values = np.array(sorted(together), dtype=np.float64)
+    return quantile(values, np.array([together[v] for v in values.tolist()]), [per_thousand])[0]
 
 
 def differences(values: Sequence[float], not_shown: str = "") -> dict[str, Any] | None:

@@ -24,12 +24,17 @@ def _blocks(data: dict[str, Any]) -> list[str]:
     invalid, total, out = data["invalid"], len(data["blocks"]), []
     if invalid:
         first = invalid[0]["invalid"][0]
-        by_mode = [f"{row['invalid']} of {row['ran']} of {row['mode']}" for row in data["selected"] if row["invalid"]]
+        of = [(row["invalid"] - row["missing"], row["ran"] - row["missing"], row["mode"]) for row in data["selected"]]
+        by_mode = [f"{bad} of {ran} of {mode}" for bad, ran, mode in of if bad]
         out.append(
             f"{len(invalid)} of {total} measured parts of blocks are invalid and skipped ({', '.join(by_mode)}); "
             f"the first: {first}."
         )
     for row in data["selected"]:
+        if row["missing"]:
+            out.append(
+                f"{row['mode']} has no block in {row['missing']} of {row['ran']} rounds, which count as invalid."
+            )
         if row["saturated"]:
             blocks = f"{row['saturated']} of {row['ran']} blocks"
             out.append(f"{row['mode']} saturated the machine by itself in {blocks}, which count as the slowest.")
