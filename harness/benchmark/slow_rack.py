@@ -241,7 +241,7 @@ def summary(found: Sequence[Load], partitions: int) -> str:
     more = ("acks/s", "p99, ms", "longest silence, s")
     table = markdown.table((*head, *more), rows, right=tuple(range(1, 10)))
     most = max(one.most_of_one for one in found)
-    kept = "kept" if most <= MOST_CHANGES else "exceeded"
+    kept = "not shown, no set was changed" if not most else "kept" if most <= MOST_CHANGES else "exceeded"
     bound = f"each may be changed {MOST_CHANGES} times a second, {most} was the most: {kept}"
     return f"{table}\n\n{partitions} partitions; {bound}"
 

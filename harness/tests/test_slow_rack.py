@@ -43,6 +43,7 @@ def test_a_set_that_is_changed_more_often_than_it_may_be_is_reported() -> None:
     one = Load("before", 1.0, 1.0, 12, 5, 1.0, 2.0, 6.0, 4.0, 0.5)
     assert summary([one], 3).endswith("each may be changed 5 times a second, 5 was the most: kept")
     assert summary([replace(one, most_of_one=6)], 3).endswith("6 was the most: exceeded")
+    assert summary([replace(one, most_of_one=0)], 3).endswith("0 was the most: not shown, no set was changed")
     assert "| before | 1 | 1 | 12 | 5 | 1 | 2 | 6 | 4 | 0.5 |" in summary([one], 3)
 
 
