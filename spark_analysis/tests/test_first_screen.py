@@ -17,7 +17,7 @@ from spark_analysis.statistics.verdict_words import ACROSS, BEYOND, FLOOR_MET, G
 def outage(state: str, acks: str = "all", lost: int = 0, acknowledged: int = 100, **changes: Any) -> dict[str, Any]:
     row = {"acks": acks, "lost": lost, "acknowledged": acknowledged}
     topics = ["u"] if state == "checked in part" else []
-    durability = {"state": state, "totals": row, "producers": [row], "unchecked_topics": topics}
+    durability: dict[str, Any] = {"state": state, "totals": row, "producers": [row], "unchecked_topics": topics}
     durability |= {"without_acks": [], "phantoms": 0, **changes}
     return {"name": "outage", "outage": {"durability": durability}, "bench": None}
 

@@ -15,14 +15,18 @@ from spark_analysis.statistics.selection import Selected
 QUIET, FAULT = "quiet", "fault"
 # A send lag that grows by this share of its limit within a block will exceed it: the load client is saturated.
 FALLING_BEHIND = 0.3
+# A block that lacks more than this share of the records that its rate makes due was not recorded in full; where gaps
+# are drawn at random, more than so many standard deviations of their number.
+SHORT, DEVIATIONS = 0.05, 5
 _SHOWN = ("block", "pair", "mode", "role", "part", "cpu_busy", "cpu_own", "steal", "isr", "rtt_off", "stalls")
 
 
 def evaluate_blocks(
-    found: list[dict[str, Any]], lags: list[dict[str, Any]], spec: dict[str, Any]
+    found: list[dict[str, Any]], lags: list[dict[str, Any]], due: Mapping[tuple[int, str], int], spec: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """Every part of a block with the reasons that make it invalid, none for a valid one, and ``saturated``: how the
-    mode saturated the machine by itself, empty where it did not.
+    mode saturated the machine by itself, empty where it did not. ``due`` has the records on file of each part of a
+    block, whatever became of them.
     """
     lag = {(r["block"], r["part"]): r for r in lags}
     out = []
@@ -30,19 +34,19 @@ def evaluate_blocks(
         observed = lag.get((b["block"], b["part"]), {"records": 0})
         row = {k: b[k] for k in _SHOWN} | {k: observed.get(k) for k in ("records", "lag_p99_us", "lag_grew_us")}
         row |= {"seconds": (b["end_mono_ns"] - b["begin_mono_ns"]) / 1e9, "saturated": b["saturated"] or ""}
-        row["invalid"] = _invalid(row, b["invalid"], spec)
+        row["invalid"] = _invalid(row, b["invalid"], spec, due.get((b["block"], b["part"]), 0))
         # What comes from outside makes a block invalid, whatever the mode did to the machine as well.
         out.append({**row, "saturated": "" if row["invalid"] else row["saturated"]})
     return out
 
 
-def _invalid(row: dict[str, Any], recorded: list[str] | None, spec: dict[str, Any]) -> list[str]:
-    """Reasons recorded by the run about its machine, and reasons from the send lag of the load client."""
+def _invalid(row: dict[str, Any], recorded: list[str] | None, spec: dict[str, Any], due: int) -> list[str]:
+    """Reasons recorded by the run about its machine, and reasons from the records of the load client."""
     reasons = [] if recorded is not None else ["the run does not say whether the machine was fit for it"]
     if not row["records"]:
         reasons.append("no record was sent")
     elif not spec.get("ramp") and not row["saturated"]:  # a ramp looks for the rate that its load client cannot send
-        reasons += _late(row, spec["limits"]["send_lag_p99_ms"])
+        reasons += _late(row, spec["limits"]["send_lag_p99_ms"]) + _short(due, row["seconds"], spec["load"])
     return reasons + (recorded or [])
 
 
@@ -53,6 +57,15 @@ def _late(row: dict[str, Any], limit_ms: float) -> list[str]:
     if row["lag_grew_us"] is not None and row["lag_grew_us"] / 1000 > limit_ms * FALLING_BEHIND:
         return [f"the load client fell behind: its send lag grew by {row['lag_grew_us'] / 1000:.1f} ms"]
     return []
+
+
+def _short(due: int, seconds: float, load: Mapping[str, Any]) -> list[str]:
+    """The reason why the latencies may be those of a part of the records: others that were due are not on file."""
+    if load.get("unanswered_kib"):  # a closed loop goes as fast as it gets
+        return []
+    about = load["rate"] * seconds
+    margin = DEVIATIONS * math.sqrt(about) if load.get("arrivals") == "poisson" else 1 + SHORT * about
+    return [f"{due:,} of about {about:,.0f} records are on file"] if due < about - margin else []
 
 
 def selected(found: Sequence[Mapping[str, Any]], modes: Sequence[Mapping[str, Any]]) -> dict[Variant, Selected]:

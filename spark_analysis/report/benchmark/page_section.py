@@ -47,7 +47,7 @@ _CURVE = (*range(10, 990, 20), *range(990, 1000), *(999 + n / 10 for n in range(
 def section(raw: Raw) -> Section:
     """A benchmark run with at least one finished block."""
     spec = raw.manifest["spec"]["workload"]
-    found = evaluate_blocks(raw.blocks, counts.send_lags(raw.send_lags), spec)
+    found = evaluate_blocks(raw.blocks, counts.send_lags(raw.send_lags), _due(raw.latencies), spec)
     sent = _named(raw.latencies, found)
     valid = sent.filter(~pc.field("invalid"))
     acked = counts.with_unanswered(valid).select([*_BLOCK, VALUE, RECORDS, "max_us"])
@@ -136,6 +136,12 @@ def _end_to_end(
         "pooled": _with_rounds([r for r in together if r["value_us"] is not None], measured),
         "ratios": compared(modes, measured, noise, endpoints),
     }
+
+
+def _due(latencies: pa.Table) -> dict[tuple[int, str], int]:
+    """The records of each part of a block."""
+    sums = latencies.group_by(["block", "part"]).aggregate([(RECORDS, "sum")]).to_pylist()
+    return {(row["block"], row["part"]): int(row[f"{RECORDS}_sum"]) for row in sums}
 
 
 def _named(counted: pa.Table, found: list[dict[str, Any]]) -> pa.Table:
