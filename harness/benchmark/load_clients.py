@@ -12,6 +12,7 @@ from typing import Any
 
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.cluster.node import KafkaNode
+from harness.common.errors import usage_error
 from harness.load.client import LoadClient
 from harness.load.command import Produce, Read, java_command, load_jar
 from harness.load.process import LoadProcess
@@ -51,7 +52,15 @@ class LoadClients:
 
         `beside`: the node on whose host it runs, and from which it is as far from the other racks as that node.
         `jvm`, `nice` and `beside` are of a process of its own, not of a run of the resident client.
+        Raises RackspanError (exit code 2) for a name that a producer of the run had before: it would write over what
+        that one recorded.
         """
+        if produce.producer in self._requested:
+            raise usage_error(
+                f"two producers of one run are named {produce.producer}",
+                observed=f"the first writes to {self._requested[produce.producer].topic}, this one to {produce.topic}",
+                do="give each a name of its own",
+            )
         spec = replace(produce, out=self._folder / f"{produce.producer}.bin", control=True)
         log = self._run.logs / f"{produce.producer}.log"
         process = self._run_client(spec.args(), cluster, log, jvm=jvm, nice=nice, beside=beside)

@@ -83,6 +83,18 @@ def test_what_nobody_sent_is_a_phantom_but_foreign_records_are_not(spark: SparkS
     assert [r["seq"] for r in found] == [99]
 
 
+def test_a_record_of_another_topic_does_not_stand_in_for_a_lost_one_of_the_same_producer(spark: SparkSession) -> None:
+    acks, reads = clean()
+    del reads[17]
+    acks += [ack(i, i * MS, MS, topic="u") for i in range(50)]
+    reads += [read(i, topic="u") for i in range(50)]
+    fates = durability.fates(frame(spark, "acks", acks), frame(spark, "reads", reads), ["t", "u"])
+    (row,) = durability.summary(fates).collect()
+    assert [row[name] for name in _COUNTS] == [1, 0, 0, 0]
+    assert [(r["topic"], r["seq"]) for r in durability.lost(fates).collect()] == [("t", 17)]
+    assert durability.reordered(frame(spark, "reads", reads)).count() == 0
+
+
 def test_a_topic_that_was_not_read_is_not_evaluated(spark: SparkSession) -> None:
     acks, _ = clean()
     other = [ack(i, i, MS, topic="unread", producer="q") for i in range(3)]

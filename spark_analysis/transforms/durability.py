@@ -9,7 +9,8 @@ from pyspark.sql import functions as F
 
 from spark_analysis.transforms.latency import is_acknowledged
 
-KEY = ["run", "producer", "seq"]
+# Two producers of one name may write to two topics.
+KEY = ["run", "producer", "seq", "topic"]
 
 
 def fates(acks: DataFrame, reads: DataFrame, read_topics: Sequence[str]) -> DataFrame:
@@ -34,7 +35,7 @@ def fates(acks: DataFrame, reads: DataFrame, read_topics: Sequence[str]) -> Data
         .withColumn(
             "moved", F.col("acked") & (F.col("offset") >= 0) & (F.col("times") > 0) & ~F.array_contains("places", place)
         )
-        .select(*KEY, "topic", "partition", "offset", "due_ns", "result", "cause", "acked", "times", "moved")
+        .select(*KEY, "partition", "offset", "due_ns", "result", "cause", "acked", "times", "moved")
     )
 
 
@@ -68,9 +69,7 @@ def summary(record_fates: DataFrame) -> DataFrame:
 
 def lost(record_fates: DataFrame) -> DataFrame:
     """The acknowledged records that could not be read back."""
-    return record_fates.where(F.col("acked") & (F.col("times") == 0)).select(
-        *KEY, "topic", "partition", "offset", "due_ns"
-    )
+    return record_fates.where(F.col("acked") & (F.col("times") == 0)).select(*KEY, "partition", "offset", "due_ns")
 
 
 def phantoms(reads: DataFrame, acks: DataFrame) -> DataFrame:
@@ -83,7 +82,7 @@ def reordered(reads: DataFrame) -> DataFrame:
 
     Copies of a record count as duplicates, not as reordering: only the first copy is looked at.
     """
-    first = reads.where(F.col("seq") >= 0).groupBy(*KEY, "topic", "partition").agg(F.min("offset").alias("offset"))
+    first = reads.where(F.col("seq") >= 0).groupBy(*KEY, "partition").agg(F.min("offset").alias("offset"))
     before = (
         Window.partitionBy("run", "producer", "topic", "partition")
         .orderBy("offset")
