@@ -126,6 +126,6 @@ def _incomplete(skipped: list[dict[str, Any]], page: Location) -> AnalysisError:
     return AnalysisError(
         f"{len(skipped)} folder{'' if len(skipped) == 1 else 's'} skipped",
         observed="; ".join(error["what"] for error in skipped),
-        do=f"see {page}, which is about the others; correct or leave out what was skipped",
+        do=f"see {page}, which is about the others; correct what was skipped, or report without it",
         code=max(error["code"] for error in skipped),
     )

@@ -83,11 +83,11 @@ def read_folders(paths: Sequence[Location]) -> tuple[list[Folder], list[Analysis
 
 
 def _same_id(first: Folder, second: Folder) -> AnalysisError:
-    """The error of two runs that cannot be told apart."""
+    """The error of two runs of one id."""
     return AnalysisError(
         f"{second.path} is another run with the id of {first.path}",
         observed=f"both have the run id {first.id}, and their contents differ",
-        do="leave out the folder that was changed, or report on each by itself",
+        do="name one of them, or report on each by itself",
     )
 
 

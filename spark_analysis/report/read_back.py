@@ -1,4 +1,4 @@
-"""What of a run was not read back, so that nobody knows whether it was lost."""
+"""The part of a run that was not read back, so that nobody knows whether it was lost."""
 
 from __future__ import annotations
 
