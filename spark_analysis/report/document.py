@@ -23,7 +23,7 @@ from spark_analysis.report.section import Section
 
 _SHOWN = ("run_id", "name", "kind", "state", "failure", "seed", "spec", "versions", "patches", "host")
 # What of a run's manifest the page needs.
-MANIFEST = (*_SHOWN, "started_ns", "plan")
+MANIFEST = (*_SHOWN, "schema_version", "started_ns", "plan")
 
 
 def build(

@@ -101,8 +101,8 @@ def test_a_missing_block_is_counted_in_each_part_that_the_mode_would_have_had() 
 
     faults = [(n, role, part) for n in range(3) for role in "ab" for part in ("quiet", "fault")]
     assert numbers(*faults[:-1]) == {("b", "fault"): (3, 1)}, "the fault part of a block never ended"
-    whole = selected([{"pair": 0, "role": "a", "part": "quiet", "invalid": [], "saturated": ""}], modes)
-    assert (whole["c", "quiet"].ran, whole["c", "quiet"].invalid) == (1, 1), "a mode without any block"
+    nothing = selected([{"pair": 0, "role": "a", "part": "quiet", "invalid": [], "saturated": ""}], modes)
+    assert (nothing["c", "quiet"].ran, nothing["c", "quiet"].invalid) == (1, 1), "a mode without any block"
     steps = [(n, role, f"rate-{r}") for n in range(3) for role, top in (("a", 2), ("b", 3)) for r in range(top)]
     assert numbers(*(s for s in steps if s[:2] != (2, "b"))) == {("b", f"rate-{r}"): (3, 1) for r in range(3)}
 
@@ -214,7 +214,7 @@ def test_differences_from_the_plan_and_earlier_runs_are_said() -> None:
     assert said(*full[::2]) == ["fewer rounds than planned: 0 of 2 ran", "planned modes that never ran: B"]
     begun = [*full, *(block(r, "a") for r in range(2, 8))]
     reason = "not shown: 8 rounds ran, the plan has 2 and at most 1 spare ones"
-    assert against_plan(plan, {"modes": modes}, begun)["not_shown"] == reason, "no mode may leave out rounds"
+    assert against_plan(plan, {"modes": modes}, begun)["not_shown"] == reason, "no mode may skip rounds"
     earlier = [{"run": "r1", "state": "finished", "rounds": 1}, {"run": "r2", "state": "failed", "rounds": None}]
     assert said(*full, earlier=earlier) == [
         "a new run with 2 rounds; it continues none of the earlier ones: r1 (1 round), r2 (rounds not recorded)"
@@ -231,3 +231,14 @@ def test_an_older_folder_has_the_plan_of_its_workload_or_none(spark: SparkSessio
     assert (part["bench"]["plan"]["planned"], ratio(part["bench"], "candidate")["verdict"]) == (None, "improved")
     workload = {"modes": MODES, "blocks": {"rounds": 8, "spare": 0}}
     assert against_plan({}, workload, [])["not_shown"] == "not shown: the run ended after 0 of its 8 planned rounds"
+
+
+def test_a_run_that_should_have_a_plan_and_has_none_shows_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    path = bench_run(tmp_path / "run", rounds=6)
+    manifest = json.loads((path / "manifest.json").read_text())
+    (path / "manifest.json").write_text(json.dumps({**manifest, "plan": {}}))
+    data = part_of(spark, read_folder(path)).data["bench"]
+    assert ratio(data, "candidate")["verdict"] == "not shown: no plan was written before the run"
+    workload = {"modes": MODES, "blocks": {"rounds": 0, "spare": 0}}
+    shown = [against_plan({}, workload, [], version)["not_shown"] for version in (0, 3, 4)]
+    assert shown == ["", "", "not shown: no plan was written before the run"], "the workload's rounds are no plan"

@@ -61,7 +61,7 @@ def section(raw: Raw) -> Section:
     outcomes = sent.group_by([*_VARIANT, "outcome", "cause"], use_threads=False).aggregate([(RECORDS, "sum")])
     outcomes = outcomes.rename_columns([*_VARIANT, "outcome", "cause", RECORDS]).sort_by(_OUTCOMES)
     busy = [b["cpu_busy"] for b in found if b["cpu_busy"] is not None]
-    plan = against_plan(raw.manifest["plan"], spec, found)
+    plan = against_plan(raw.manifest["plan"], spec, found, raw.manifest.get("schema_version", 0))
     selection = selected(found, spec["modes"])
     measured = _measured(in_blocks, together, histogram, succeeded)
     measured = replace(measured, selected=selection, off_plan=plan["not_shown"])

@@ -7,6 +7,9 @@ from typing import Any
 
 from spark_analysis.statistics.verdict_words import NOT_SHOWN
 
+# The first schema version of run folders whose benchmarks write their plan before anything starts.
+PLANNED_FROM = 4
+_UNPLANNED = f"{NOT_SHOWN}no plan was written before the run"
 # What a run is about where its plan does not say so (older run folders).
 _PRIMARY = [
     {"mode": "candidate", "against": "baseline", "part": part, "per_thousand": q}
@@ -16,14 +19,15 @@ _PRIMARY = [
 
 
 def against_plan(
-    plan: Mapping[str, Any], workload: Mapping[str, Any], found: Sequence[Mapping[str, Any]]
+    plan: Mapping[str, Any], workload: Mapping[str, Any], found: Sequence[Mapping[str, Any]], version: int = 0
 ) -> dict[str, Any]:
     """planned, spare (None: no plan is known), begun (rounds in which any mode had a block), ran (those in which every
     mode had its block), valid (those of them without an invalid part), missing (labels of planned modes that never
     ran), endpoints, earlier, and not_shown: the verdict where the run ended before its plan, or went beyond it; else
     empty.
 
-    ``found`` are the measured parts of blocks. A plan's rounds are not all valid: not_shown is about those that ran.
+    ``found`` are the measured parts of blocks, ``version`` is the schema version of the run folder, from PLANNED_FROM
+    on with a plan. A plan's rounds are not all valid: not_shown is about those that ran.
     """
     blocks = workload.get("blocks") or {}
     planned, spare = (plan.get(name, blocks.get(name)) for name in ("rounds", "spare"))
@@ -44,7 +48,8 @@ def against_plan(
         "endpoints": plan.get("endpoints") or _PRIMARY,
         "earlier": plan.get("earlier", []),
     }
-    return {**observed, "not_shown": _not_shown(observed)}
+    unplanned = version >= PLANNED_FROM and plan.get("rounds") is None
+    return {**observed, "not_shown": _UNPLANNED if unplanned else _not_shown(observed)}
 
 
 def _not_shown(observed: Mapping[str, Any]) -> str:
