@@ -17,8 +17,8 @@ from spark_analysis.report import gate_file, gates
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs one command; the exit code is 0, 1 (a gate missed, a record lost, an anomaly, a folder skipped), 2 (usage), 3
-    (not known), 4 (data that cannot be read, or the environment lacks something) or 5 (a defect of the analysis).
+    """Runs one command; the exit code is 0, 1 (a gate missed, a record lost, an anomaly, a folder skipped), 2 (usage),
+    3 (not known), 4 (data that cannot be read, or the environment lacks something) or 5 (a defect of the analysis).
     """
     parser = argparse.ArgumentParser(prog="python -m spark_analysis", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
