@@ -4,8 +4,11 @@ package io.rackspan.cluster;
 import org.apache.kafka.common.metadata.BrokerRegistrationChangeRecord;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.ProduceResponse.PartitionResponse;
+import org.apache.kafka.server.metrics.KafkaYammerMetrics;
 
 import io.rackspan.protocol.Electable;
+
+import com.yammer.metrics.core.Meter;
 
 import org.junit.jupiter.api.Test;
 
@@ -29,6 +32,26 @@ final class ElectableGateTest extends ElectableLeaderTest {
         assertEquals("[1, 2]", committed());
         assertEquals(0, broker.highWatermark());
         assertEquals("", proposed());
+    }
+
+    /** A controller that is gone leaves a proposal unanswered, and the partition sends no other one before. */
+    @Test
+    void aSetThatCannotBeProposedIsNotProposedAtEachAppend() {
+        produce();
+        assertEquals("[1, 2, 3, 4] [1, 2]", proposed());
+        broker.controllerChangesIsr(List.of(1, 3, 4));
+        long before = failedProposals();
+        for (int i = 0; i < 100; i++)
+            broker.produce(1);
+        assertEquals(before, failedProposals());
+        broker.time.sleep(ElectableGate.RETRY_MS);
+        broker.produce(1);
+        assertEquals(before + 1, failedProposals());
+    }
+
+    private static long failedProposals() {
+        return KafkaYammerMetrics.defaultRegistry().allMetrics().entrySet().stream()
+            .filter(metric -> metric.getKey().getName().equals("FailedIsrUpdatesPerSec")).mapToLong(metric -> ((Meter) metric.getValue()).count()).sum();
     }
 
     @Test

@@ -55,6 +55,9 @@ final class ElectableSwapTest extends ElectableLeaderTest {
         CompletableFuture<PartitionResponse> answer = produce();
         broker.alterPartition.failIsrUpdate(Errors.OPERATION_NOT_ATTEMPTED);
         fetch(2);
+        assertEquals("", proposed(), "not at each report");
+        broker.time.sleep(ElectableGate.RETRY_MS);
+        fetch(2);
         assertEquals("[1, 2, 3, 4] [1, 2]", proposed());
         broker.controllerNotes();
         assertAnswered(answer);

@@ -32,6 +32,9 @@ public final class ElectableGate {
     /** How often it is looked whether another set is better while nothing else changes. One that has to be replaced is looked for at each report. */
     private static final long CHECK_MS = 10;
 
+    /** How long nothing is proposed after a refusal. */
+    static final long RETRY_MS = 50;
+
     private record Assignment(List<Integer> replicas, List<Integer> removing) {
 
         private List<Integer> staying() {
@@ -68,6 +71,8 @@ public final class ElectableGate {
     /** The partition epoch at which the controller has refused a proposal: none follows before a later one is registered, or the rules are others. */
     private volatile int refusedAt = NEVER;
     private volatile RackRules refusedUnder = null;
+    private volatile boolean wasRefused = false;
+    private volatile long retryMs = 0;
     private volatile boolean wasAwaited = false;
     private volatile long awaitedMs = 0;
     private volatile long changedMs = 0;
@@ -108,6 +113,8 @@ public final class ElectableGate {
             committed = now;
         proposed = null;
         checked = null;
+        wasRefused = false;
+        retryMs = 0;
     }
 
     /** The controller has refused the proposal that was made at this partition epoch, and will accept no copy of it. */
@@ -115,6 +122,16 @@ public final class ElectableGate {
         proposed = null;
         refusedUnder = racks.rules();
         refusedAt = partitionEpoch;
+        wasRefused = true;
+    }
+
+    /** One that is not even sent, as the one before is unanswered, would be made again at each append and each report. */
+    private boolean isTooSoon(long nowMs) {
+        if (wasRefused) {
+            wasRefused = false;
+            retryMs = nowMs + RETRY_MS;
+        }
+        return nowMs < retryMs && nowMs >= retryMs - RETRY_MS;
     }
 
     /** At a level without sets a refusal leaves the partition epoch, and the level may be raised again. */
@@ -219,7 +236,7 @@ public final class ElectableGate {
      * @param answered what was acknowledged above the high watermark is below this: by acks=min.insync.replicas, or by a leader before
      */
     public boolean isChangeDue(int partitionEpoch, long answered, long nowMs) {
-        if (!isActive() || isRefused(partitionEpoch) || proposed != null)
+        if (!isActive() || isRefused(partitionEpoch) || proposed != null || isTooSoon(nowMs))
             return false;
         UnifiedLog log = partition.log();
         if (log == null)
