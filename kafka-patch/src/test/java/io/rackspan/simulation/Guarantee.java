@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -74,9 +75,21 @@ final class Guarantee {
             }
             if (!holders.get(entry.record()).get(broker.id)) {
                 holders.get(entry.record()).set(broker.id);
-                storedIn.get(entry.record()).put(broker.id, broker.rack == null ? BrokerRacks.UNNAMED : broker.rack);
+                storedIn.get(entry.record()).put(broker.id, label(broker));
             }
         }
+    }
+
+    private static String label(Broker broker) {
+        return broker.rack == null ? BrokerRacks.UNNAMED : broker.rack;
+    }
+
+    /** The racks in which brokers stored a record, and those that they are in now: one that moves takes its disk along. */
+    private Set<String> racksOf(int record) {
+        Map<Integer, String> stored = storedIn.get(record);
+        Set<String> places = new HashSet<>(stored.values());
+        stored.keySet().forEach(id -> places.add(label(world.broker(id))));
+        return places;
     }
 
     private int span(Broker leader, Collection<Integer> brokers) {
@@ -117,10 +130,10 @@ final class Guarantee {
         if (counted.size() < required(leader) || span(leader, isr) < racks(leader))
             violated(Violation.Kind.ACKNOWLEDGED_UNDER_MINIMUM, "broker " + leader.id + " acknowledged record " + request.record() +
                 " with ISR " + isr + " and " + settings);
-        Map<Integer, String> stored = storedIn.get(request.record());
-        if (held.size() < required(leader) || Math.min(span(leader, held), Set.copyOf(stored.values()).size()) < racks(leader))
+        Set<String> places = racksOf(request.record());
+        if (held.size() < required(leader) || Math.min(span(leader, held), places.size()) < racks(leader))
             violated(Violation.Kind.ACKNOWLEDGED_UNDER_MINIMUM, "broker " + leader.id + " acknowledged record " + request.record() +
-                ", which only these ever had, by rack: " + stored + ", with " + settings);
+                ", which only " + held + " ever had, in racks " + places + ", with " + settings);
         isAcknowledged.set(request.record());
         boolean isKept = request.acks() == Writes.ALL || keepsQuorum(leader);
         // What was replicated in all racks that the replicas are in before a degrade is in no range of it, nor what was committed before
