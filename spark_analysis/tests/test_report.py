@@ -211,7 +211,7 @@ def test_nothing_to_read_is_a_failure_that_names_every_folder(
 ) -> None:
     code = cli.main(["report", str(tmp_path / "a"), str(tmp_path / "b"), "--out", str(tmp_path / "out")])
     err = capsys.readouterr().err
-    assert code == 1
+    assert code == ENVIRONMENT
     assert "none of 2 folders could be read" in err and str(tmp_path / "a") in err and str(tmp_path / "b") in err
     assert not (tmp_path / "out").exists()
 

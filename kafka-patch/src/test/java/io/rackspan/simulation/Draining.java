@@ -9,6 +9,7 @@ final class Draining {
     /** As long as ElectableGate keeps a set that nobody waits for. */
     private static final long IDLE_MS = 10_000;
     private static final long ROUND_MS = 2_000;
+    private static final long RETRY_MS = 50;
 
     private Draining() { }
 
@@ -24,6 +25,8 @@ final class Draining {
 
     /** Only the members of the set fetch, and the write is acknowledged. */
     private static void writeToMembers(World world) {
+        // A proposal that was refused is made again after a while
+        world.time.sleep(RETRY_MS);
         Broker leader = world.broker(world.controller.partition().leader);
         int record = world.nextRecord();
         String answer = leader.writes.produce(record, Writes.QUORUM);

@@ -71,7 +71,6 @@ public final class ElectableGate {
     /** The partition epoch at which the controller has refused a proposal: none follows before a later one is registered, or the rules are others. */
     private volatile int refusedAt = NEVER;
     private volatile RackRules refusedUnder = null;
-    private volatile boolean wasRefused = false;
     private volatile long retryMs = 0;
     private volatile boolean wasAwaited = false;
     private volatile long awaitedMs = 0;
@@ -113,24 +112,21 @@ public final class ElectableGate {
             committed = now;
         proposed = null;
         checked = null;
-        wasRefused = false;
         retryMs = 0;
     }
 
-    /** The controller has refused the proposal that was made at this partition epoch, and will accept no copy of it. */
-    public void refused(int partitionEpoch) {
+    /**
+     * The controller has refused the proposal that was made at this partition epoch, and will accept no copy of it. One that was not even sent, as the
+     * one before is unanswered, would be made again at each append and each report: that waits.
+     */
+    public void refused(int partitionEpoch, long nowMs) {
         proposed = null;
         refusedUnder = racks.rules();
         refusedAt = partitionEpoch;
-        wasRefused = true;
+        retryMs = nowMs + RETRY_MS;
     }
 
-    /** One that is not even sent, as the one before is unanswered, would be made again at each append and each report. */
     private boolean isTooSoon(long nowMs) {
-        if (wasRefused) {
-            wasRefused = false;
-            retryMs = nowMs + RETRY_MS;
-        }
         return nowMs < retryMs && nowMs >= retryMs - RETRY_MS;
     }
 
