@@ -24,8 +24,9 @@ def mark(verdict: str) -> str:
 
 
 def verdict(parts: Sequence[dict[str, Any]], skipped: int = 0) -> dict[str, str]:
-    """The state and the sentence on lost records of all runs: lost in any, kept where all of them were read back, or
-    not checked. ``skipped`` is the number of folders that could not be read.
+    """The state and the sentence on lost records of all runs: lost in any, kept where all that are to be read back
+    were, or not checked. Benchmarks read nothing back: beside one the sentence names the runs that did. ``skipped``
+    is the number of folders that could not be read.
     """
     outages = [part["outage"]["durability"] for part in parts if part["outage"]]
     benches = [row for part in parts if part["bench"] for row in part["bench"]["success"]]
@@ -39,8 +40,12 @@ def verdict(parts: Sequence[dict[str, Any]], skipped: int = 0) -> dict[str, str]
         )
     if not acknowledged:
         return _verdict(UNKNOWN, "Whether records were lost was not checked: none were read back.")
-    gaps = [gap for part in parts for gap in unchecked(part)]
+    gaps = [gap for part in parts if part["outage"] for gap in unchecked(part)]
     gaps += [f"{skipped} folder{'' if skipped == 1 else 's'} skipped"] if skipped else []
+    measured = ", ".join(part["name"] for part in parts if not part["outage"])
+    if not gaps and measured:
+        checked = ", ".join(part["name"] for part in parts if part["outage"])
+        return _verdict(KEPT, f"Nothing was lost in {checked}: {kept}. Benchmarks read nothing back: {measured}.")
     if not gaps:
         return _verdict(KEPT, f"Nothing was lost: {kept}.")
     others = "; ".join(gaps)

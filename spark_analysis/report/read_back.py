@@ -8,10 +8,10 @@ from spark_analysis.report import words
 
 
 def unchecked(part: dict[str, Any]) -> list[str]:
-    """Records of a run whose fate is not known, as phrases; empty if all that were acknowledged were looked for."""
+    """Records of a run with an outage whose fate is not known, as phrases; empty if all that were acknowledged were
+    looked for.
+    """
     name = part["name"]
-    if not part["outage"]:
-        return [name]
     found = part["outage"]["durability"]
     if found["state"] == "not checked":
         return [name]
