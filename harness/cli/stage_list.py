@@ -36,6 +36,7 @@ LONG_TESTS: dict[str, tuple[str, ...]] = {
     "system_tests/monitoring/alerts_test.py": (),  # harness/tests/test_alerts.py
     "system_tests/proposals/kip_427/worked_examples_test.py": (),  # rack_down_test, predictions_test
     "system_tests/proposals/kip_637/avoided_partitions_test.py": (),  # ReadyPartitionsClusterTest, of JUnit
+    "system_tests/rack_outage/controller_lost_test.py": (),  # acks/silent_controller_test
     "system_tests/rack_outage/drawn_predictions_test.py": (),  # predictions_test
     "system_tests/rack_outage/moved_racks_test.py": (
         "MovedRacks.test_a_wrong_label_is_corrected_without_a_lost_write",

@@ -40,6 +40,11 @@ NEW_REPLICA = Allowed(
     "Kafka logs each replica that a reassignment adds as an error",
 )
 
+LEFT_BEFORE_CONNECTED = Allowed(
+    r"Had an error while disconnecting from NetworkClient",
+    "several requests that a former controller refuses at once: Kafka also leaves a controller not yet connected to",
+)
+
 CHANGE_REFUSED = Allowed(
     r"ConfigAdminManager\[nodeId=\d+\]: (validation of configProps|Error preprocessing incrementalAlterConfigs)",
     "Kafka logs a refused change of the cluster default as an error; the test makes such changes",
