@@ -18,7 +18,7 @@ from spark_analysis import pipeline
 from spark_analysis.session import session
 from spark_analysis.tests.browser import CHROMIUM, Browser
 from spark_analysis.tests.generated import outage_run
-from spark_analysis.tests.generated_bench import bench_run, measured
+from spark_analysis.tests.generated_bench import bench_run, section_of
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +32,9 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture(scope="session")
 def equal_racks(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """A benchmark's part of the document: six rounds, nothing broken, any two racks 2 ms apart."""
-    return measured(spark, tmp_path_factory.mktemp("equal-racks") / "run", rtt_ms={"b": 2.0, "c": 2.0})
+    return section_of(
+        spark, bench_run(tmp_path_factory.mktemp("equal-racks") / "run", rtt_ms={"b": 2.0, "c": 2.0})
+    ).data
 
 
 @pytest.fixture(scope="session")

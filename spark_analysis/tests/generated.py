@@ -104,13 +104,32 @@ def folder(
     """Writes a run folder."""
     for table, rows in (("acks", acks), ("reads", reads), ("metrics", metrics), ("fetches", fetches)):
         (path / table).mkdir(parents=True)
-        if rows:
-            fields = schemas.contract()["tables"][table]["fields"]
-            schema = pa.schema([pa.field(f["name"], _ARROW[f["type"]]) for f in fields])
-            pq.write_table(pa.Table.from_pylist(rows, schema), path / table / "part-0.parquet")
+        write(path, table, rows or [])
     (path / "manifest.json").write_text(json.dumps(manifest(path, **changes)))
     (path / "events.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events or []))
     return path
+
+
+def rows_of(path: Path, table: str) -> list[dict[str, Any]]:
+    """The rows of a table of a run folder."""
+    return [row for file in sorted((path / table).glob("*.parquet")) for row in pq.read_table(file).to_pylist()]
+
+
+def write(path: Path, table: str, rows: list[dict[str, Any]]) -> None:
+    """Writes these rows in the place of the table's."""
+    fields = schemas.contract()["tables"][table]["fields"]
+    (path / table).mkdir(exist_ok=True)
+    for file in (path / table).glob("*.parquet"):
+        file.unlink()
+    schema = pa.schema([pa.field(f["name"], _ARROW[f["type"]]) for f in fields])
+    if rows:
+        pq.write_table(pa.Table.from_pylist(rows, schema), path / table / "part-0.parquet")
+
+
+def add_event(path: Path, row: dict[str, Any]) -> None:
+    """Adds an event at the end of a run folder's."""
+    with (path / "events.jsonl").open("a") as out:
+        out.write(json.dumps(row) + "\n")
 
 
 LOST_A = {

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from spark_analysis.input import ingest
 from spark_analysis.report.benchmark import from_records, page_section
 from spark_analysis.report.section import Section
+from spark_analysis.tests import plain_counts
 from spark_analysis.tests.generated import MS, SECOND, START, ack, event, folder
 
 LEADER, NEAR, FAR = 1, 2, 3
@@ -134,9 +135,11 @@ def bench_run(
     return folder(path, **tables, kind="bench", spec=spec(fault, rtt_ms, modes), seed=11, name="made")
 
 
-def measured(spark: SparkSession, path: Path, **made: Any) -> dict[str, Any]:
-    """A benchmark's part of the document, of the run that `bench_run` makes of the same arguments."""
-    return section_of(spark, bench_run(path, **made)).data
+def measured(path: Path, **made: Any) -> dict[str, Any]:
+    """A benchmark's part of the document, of the run that `bench_run` makes of the same arguments, counted without
+    Spark.
+    """
+    return plain_counts.section(bench_run(path, **made))
 
 
 def section_of(spark: SparkSession, path: Path) -> Section:

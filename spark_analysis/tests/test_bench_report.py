@@ -16,6 +16,7 @@ from spark_analysis.input.folders import read_folder
 from spark_analysis.report import document, render
 from spark_analysis.report.benchmark import benchmark_charts
 from spark_analysis.report.run_part import part_of
+from spark_analysis.tests import plain_counts
 from spark_analysis.tests.generated import SECOND
 from spark_analysis.tests.generated_bench import bench_run, measured
 from spark_analysis.tests.test_report import Text
@@ -43,8 +44,8 @@ def test_p1_is_measured_beside_the_noise_between_two_equal_modes(equal_racks: di
     )
 
 
-def test_p2_needs_racks_of_unequal_distance(spark: SparkSession, tmp_path: Path) -> None:
-    data = measured(spark, tmp_path / "run", rtt_ms={"b": 2.0, "c": 20.0})
+def test_p2_needs_racks_of_unequal_distance(tmp_path: Path) -> None:
+    data = measured(tmp_path / "run", rtt_ms={"b": 2.0, "c": 20.0})
     assert [row["id"] for row in data["goals"]] == ["P2", "P2", "P2", "P3", "P3"]
     share = goal(data, "P2", 2)
     # Of what acks=all waits beyond acks=1 (the far follower's time) the near one's third is still waited for.
@@ -52,9 +53,9 @@ def test_p2_needs_racks_of_unequal_distance(spark: SparkSession, tmp_path: Path)
     assert share["verdict"] == "does not meet the floor" and goal(data, "P2")["verdict"] == "does not meet the floor"
 
 
-def test_p5_is_measured_with_a_rack_of_followers_killed(spark: SparkSession, tmp_path: Path) -> None:
+def test_p5_is_measured_with_a_rack_of_followers_killed(tmp_path: Path) -> None:
     fault = {"how": "kill", "target": "rack:c", "seconds": 1.0, "recover": 0.0}
-    row = goal(measured(spark, tmp_path / "run", per_block=100, fault=fault), "P5")
+    row = goal(measured(tmp_path / "run", per_block=100, fault=fault), "P5")
     # acks=all is silent for the first half of the part; the candidate's longest gap is 10 ms and what latency differs.
     assert row["estimate"] == pytest.approx(0.0101 / 0.5, rel=0.05)
     assert row["verdict"] == "meets the goal"
@@ -63,41 +64,37 @@ def test_p5_is_measured_with_a_rack_of_followers_killed(spark: SparkSession, tmp
 SAFE = {"level": 2, "label": "safe"}
 
 
-def test_p7_alone_is_measured_where_the_baseline_has_acks_min_insync_replicas(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_p7_alone_is_measured_where_the_baseline_has_acks_min_insync_replicas(tmp_path: Path) -> None:
     naive = {"acks": "-2", "level": 1}
     made: dict[str, Any] = {"rtt_ms": {"b": 2.0, "c": 20.0}, "rounds": 4, "per_block": 100}
-    data = measured(spark, tmp_path / "run", of_modes={"candidate": SAFE, "baseline": naive, "control": naive}, **made)
+    data = measured(tmp_path / "run", of_modes={"candidate": SAFE, "baseline": naive, "control": naive}, **made)
     assert [row["id"] for row in data["goals"]] == ["P7", "P7"], "nothing is compared with acks=all"
     assert goal(data, "P7")["estimate"] == pytest.approx((NEAR_P50 + BACK) / (3 * NEAR_P50 + BACK), rel=0.1)
     both = {"baseline": naive, "control": naive}
-    assert measured(spark, tmp_path / "levels", of_modes=both, **made)["goals"] == [], "neither is at level 2"
+    assert measured(tmp_path / "levels", of_modes=both, **made)["goals"] == [], "neither is at level 2"
     fault = {"how": "pause", "target": "c1", "seconds": 1.0, "recover": 0.0}
-    paused = measured(spark, tmp_path / "paused", of_modes={"candidate": SAFE, **both}, **made, fault=fault)
+    paused = measured(tmp_path / "paused", of_modes={"candidate": SAFE, **both}, **made, fault=fault)
     assert paused["goals"] == []
 
 
 @pytest.mark.parametrize("target", ["a1", "rack:a"])
-def test_p7_is_measured_against_stock_where_the_leader_is_killed(
-    spark: SparkSession, tmp_path: Path, target: str
-) -> None:
+def test_p7_is_measured_against_stock_where_the_leader_is_killed(tmp_path: Path, target: str) -> None:
     fault = {"how": "kill", "target": target, "seconds": 1.0, "recover": 0.0}
     stock = {"distribution": "stock"}
     of_modes = {"candidate": SAFE, "baseline": stock, "control": stock}
-    (row,) = measured(spark, tmp_path / "run", per_block=100, fault=fault, of_modes=of_modes)["goals"]
+    (row,) = measured(tmp_path / "run", per_block=100, fault=fault, of_modes=of_modes)["goals"]
     assert (row["id"], row["verdict"]) == ("P7", "meets the goal") and "the leader killed" in row["what"]
-    assert measured(spark, tmp_path / "other", per_block=100, fault=fault)["goals"] == []
+    assert measured(tmp_path / "other", per_block=100, fault=fault)["goals"] == []
 
 
-def test_blocks_beyond_a_limit_are_invalid_and_the_page_says_why(spark: SparkSession, tmp_path: Path) -> None:
+def test_blocks_beyond_a_limit_are_invalid_and_the_page_says_why(tmp_path: Path) -> None:
     invalid: dict[tuple[int, str], list[str] | None] = {
         (0, "candidate"): ["the processors were 95% busy"],
         (2, "control"): ["20% of the processors' time was taken away"],
         (5, "control"): None,
     }
     path = bench_run(tmp_path / "run", rounds=2, invalid=invalid, late=(1, "baseline"))
-    part = part_of(spark, read_folder(path))
+    part = document.part(plain_counts.raw(path))
     made = document.build([part.data], [])
     shown = made["runs"][0]
     assert [(b["block"], b["invalid"]) for b in shown["bench"]["invalid"]] == [
@@ -119,13 +116,13 @@ def test_blocks_beyond_a_limit_are_invalid_and_the_page_says_why(spark: SparkSes
     assert set(part.tables) == {"bench_block_quantiles", "bench_histogram", "bench_outcomes", "bench_oracle"}
 
 
-def test_a_run_without_valid_blocks_says_so_and_has_no_pictures(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_run_without_valid_blocks_says_so_and_has_no_pictures(tmp_path: Path) -> None:
     busy = {
         (n, str(r)): ["the processors were 100% busy"]
         for n in range(4)
         for r in ("candidate", "baseline", "control", "least")
     }
-    part = part_of(spark, read_folder(bench_run(tmp_path / "run", rounds=1, invalid=busy))).data
+    part = plain_counts.part(bench_run(tmp_path / "run", rounds=1, invalid=busy))
     made = document.build([part], [])
     assert benchmark_charts.pictures(made["runs"][0]["bench"], "run") == {}
     assert "4 of 4 measured parts are invalid" in Text(render.page(made)).text

@@ -7,37 +7,18 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_analysis.input import schemas
-from spark_analysis.input.folders import read_folder
 from spark_analysis.report import document, markdown, render
 from spark_analysis.report.benchmark.goals import GOALS, verdict
-from spark_analysis.report.run_part import part_of
 from spark_analysis.statistics import histograms
 from spark_analysis.statistics.verdict_words import ACROSS, BEYOND, GOAL_MET, NO_CONTROL
-from spark_analysis.tests.generated import MS
+from spark_analysis.tests import plain_counts
+from spark_analysis.tests.generated import MS, rows_of, write
 from spark_analysis.tests.generated_bench import bench_run, section_of
 
 FAR_US = 3000
-_ARROW = {"string": pa.string(), "int32": pa.int32(), "int64": pa.int64(), "double": pa.float64()}
-
-
-def rows_of(path: Path, table: str) -> list[dict[str, Any]]:
-    return [row for file in sorted((path / table).glob("*.parquet")) for row in pq.read_table(file).to_pylist()]
-
-
-def write(path: Path, table: str, rows: list[dict[str, Any]]) -> None:
-    fields = schemas.contract()["tables"][table]["fields"]
-    (path / table).mkdir(exist_ok=True)
-    for file in (path / table).glob("*.parquet"):
-        file.unlink()
-    schema = pa.schema([pa.field(f["name"], _ARROW[f["type"]]) for f in fields])
-    if rows:
-        pq.write_table(pa.Table.from_pylist(rows, schema), path / table / "part-0.parquet")
 
 
 def workload(path: Path, **changes: Any) -> None:
@@ -90,10 +71,6 @@ def consumed(path: Path) -> Path:
     return path
 
 
-def built(spark: SparkSession, path: Path) -> dict[str, Any]:
-    return part_of(spark, read_folder(path)).data
-
-
 def test_counts_say_what_the_records_say(spark: SparkSession, equal_racks: dict[str, Any], tmp_path: Path) -> None:
     data = section_of(spark, counted(bench_run(tmp_path / "counts"))).data
     assert histograms.of(tmp_path / "counts") is not None and not data["exact"] and data["oracle"] is None
@@ -104,9 +81,9 @@ def test_counts_say_what_the_records_say(spark: SparkSession, equal_racks: dict[
     ]
 
 
-def test_p8_end_to_end_latency_is_equal_whatever_the_producer_waits_for(spark: SparkSession, tmp_path: Path) -> None:
+def test_p8_end_to_end_latency_is_equal_whatever_the_producer_waits_for(tmp_path: Path) -> None:
     path = consumed(bench_run(tmp_path / "run", rtt_ms={"b": 2.0, "c": 20.0}))
-    part = built(spark, path)
+    part = plain_counts.part(path)
     rows = part["bench"]["goals"]
     assert [(r["id"], r["what"][:3]) for r in rows] == [("P8", "p50"), ("P8", "p99")]
     assert (rows[0]["estimate"], rows[0]["verdict"], rows[0]["sign"]) == (pytest.approx(1), GOAL_MET, "0.95 to ")
@@ -145,7 +122,7 @@ def test_p6_stalled_followers_need_a_sample_that_carries_the_quantile(spark: Spa
     assert [b["invalid"] for b in data["invalid"]] == [["no follower was stalled"]]
 
 
-def test_a_load_client_that_sends_later_and_later_discards_its_block(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_load_client_that_sends_later_and_later_discards_its_block(tmp_path: Path) -> None:
     path = bench_run(tmp_path / "run", rounds=1)
     data, begin, end = windows(path)[1]
     acks = rows_of(path, "acks")
@@ -154,11 +131,11 @@ def test_a_load_client_that_sends_later_and_later_discards_its_block(spark: Spar
             late = (r["due_ns"] - begin) * 6 * MS // (end - begin)
             r |= {"sent_ns": r["due_ns"] + late, "done_ns": r["done_ns"] + late}
     write(path, "acks", acks)
-    (invalid,) = section_of(spark, path).data["invalid"]
+    (invalid,) = plain_counts.section(path)["invalid"]
     assert invalid["block"] == 1 and invalid["invalid"] == ["the load client fell behind: its send lag grew by 4.5 ms"]
 
 
-def test_a_ramp_gives_the_capacity_of_each_mode(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_ramp_gives_the_capacity_of_each_mode(tmp_path: Path) -> None:
     path = bench_run(tmp_path / "run", rounds=6, per_block=100, late=(1, "baseline"))
     lines = []
     for line in (path / "events.jsonl").read_text().splitlines():
@@ -175,7 +152,7 @@ def test_a_ramp_gives_the_capacity_of_each_mode(spark: SparkSession, tmp_path: P
     modes = [m | ({"role": "stock"} if m["role"] == "control" else {}) for m in manifest["spec"]["workload"]["modes"]]
     (path / "manifest.json").write_text(json.dumps({**manifest, "plan": {**manifest["plan"], "modes": modes}}))
     workload(path, modes=modes, ramp={"rates": [100.0, 200.0], "answered": 0.9, "times": 10.0})
-    part = built(spark, path)
+    part = plain_counts.part(path)
     assert part["bench"]["invalid"] == [], "a client that is late is what a ramp looks for"
     (goal,) = part["bench"]["goals"]
     assert goal["what"].startswith("maximum answers/s") and goal["sign"] == "≥ "

@@ -13,9 +13,8 @@ from spark_analysis.errors import AnalysisError
 from spark_analysis.input.clocks import producer_clocks
 from spark_analysis.input.folders import read_folder
 from spark_analysis.report.run_part import part_of
-from spark_analysis.tests.generated import MS, SECOND, START, event, folder, outage_run
+from spark_analysis.tests.generated import MS, SECOND, START, event, folder, outage_run, rows_of, write
 from spark_analysis.tests.generated_bench import MODES, bench_run, section_of
-from spark_analysis.tests.test_campaigns import rows_of, write
 
 WALL = ("due_ns", "sent_ns", "done_ns")
 

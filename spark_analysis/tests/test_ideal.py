@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
-from spark_analysis.input.folders import read_folder
 from spark_analysis.report import document, render
 from spark_analysis.report.benchmark.oracle import not_shown
-from spark_analysis.report.run_part import part_of
-from spark_analysis.tests.generated import START, event
-from spark_analysis.tests.generated_bench import FAR, bench_run, measured, section_of
+from spark_analysis.tests import plain_counts
+from spark_analysis.tests.generated import START, add_event, event, rows_of, write
+from spark_analysis.tests.generated_bench import FAR, bench_run, measured
 from spark_analysis.tests.test_bench_report import NEAR_P50, goal
-from spark_analysis.tests.test_campaigns import rows_of, write
 from spark_analysis.tests.test_report import Text
 
 RTT = {"b": 2.0, "c": 2.0}
@@ -26,10 +22,10 @@ PAUSE = {"how": "pause", "target": "c1", "seconds": 1.0, "recover": 0.0}
 Row = dict[str, Any]
 
 
-def changed(spark: SparkSession, path: Path, table: str, change: Callable[[Row], Row | None]) -> dict[str, Any]:
+def changed(path: Path, table: str, change: Callable[[Row], Row | None]) -> dict[str, Any]:
     """The benchmark's part of the document of a run of which the rows of one table are changed or skipped."""
     write(path, table, [row for old in rows_of(path, table) if (row := change(old)) is not None])
-    return section_of(spark, path).data
+    return plain_counts.section(path)
 
 
 def test_p3_is_the_time_after_the_ideal_less_that_of_acks_all_in_ms(equal_racks: dict[str, Any]) -> None:
@@ -50,19 +46,18 @@ def test_p3_is_the_time_after_the_ideal_less_that_of_acks_all_in_ms(equal_racks:
     assert {q["after_us"] for q in p50.values()} == {100.0}
 
 
-def test_a_candidate_that_answers_later_after_its_ideal_does_not_meet_p3(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_candidate_that_answers_later_after_its_ideal_does_not_meet_p3(tmp_path: Path) -> None:
     def later(row: Row) -> Row:
         return {**row, "done_ns": row["done_ns"] + (400_000 if row["producer"] == "minisr" else 0)}
 
-    data = changed(spark, bench_run(tmp_path / "run", rtt_ms=RTT), "acks", later)
+    data = changed(bench_run(tmp_path / "run", rtt_ms=RTT), "acks", later)
     row = goal(data, "P3")
     assert row["estimate"] == pytest.approx(0.4) and row["verdict"] == "does not meet the floor"
     assert row["note"].startswith("0.50 ms after the ideal of 1.12 ms, acks=all 0.10 ms after its own")
 
 
-def test_a_way_back_that_both_modes_have_does_not_count_in_p3(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_way_back_that_both_modes_have_does_not_count_in_p3(tmp_path: Path) -> None:
     data = changed(
-        spark,
         bench_run(tmp_path / "run", rtt_ms=RTT),
         "acks",
         lambda row: {**row, "done_ns": row["done_ns"] + 1_000_000},
@@ -72,22 +67,23 @@ def test_a_way_back_that_both_modes_have_does_not_count_in_p3(spark: SparkSessio
     )
 
 
-def test_an_answer_before_its_ideal_is_counted_and_never_moved_to_it(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_answer_before_its_ideal_is_counted_and_never_moved_to_it(tmp_path: Path) -> None:
     def earlier(row: Row) -> Row:
         soon = row["producer"] == "minisr" and row["seq"] == 7
         return {**row, "done_ns": row["done_ns"] - (300_000 if soon else 0)}
 
     path = bench_run(tmp_path / "run", rtt_ms=RTT)
     write(path, "acks", [earlier(row) for row in rows_of(path, "acks")])
-    made = part_of(spark, read_folder(path))
-    part = made.data
+    raw = plain_counts.raw(path)
+    part = document.part(raw).data
     mode = part["bench"]["oracle"]["modes"][0]
     assert (mode["role"], mode["early"], mode["earliest_us"], mode["matched"]) == ("candidate", 1, 200.0, 1500)
     assert goal(part["bench"], "P3")["verdict"] == "meets the goal", "one of 1,500 is below the margin"
     said = "run: 1 record of acks=min.insync.replicas answered before their ideal, by up to 0.20 ms"
     assert f"{said}: the ideal is wrong there." in part["warnings"]
     assert "1, by up to 0.20 ms" in Text(render.page(document.build([part], []))).text
-    after = [r["value"] for r in made.raw.tables["ideal"].to_pylist() if r["measure"] == "after_us"]
+    assert raw.ideal is not None
+    after = [r["value"] for r in raw.ideal.to_pylist() if r["measure"] == "after_us"]
     assert min(after) == -200.0, "not clamped"
 
 
@@ -103,7 +99,7 @@ def test_an_answer_before_its_ideal_is_counted_and_never_moved_to_it(spark: Spar
     ],
 )
 def test_the_ideal_at_level_2_is_that_of_the_electable_set(
-    spark: SparkSession, tmp_path: Path, sets: list[tuple[float, list[int] | None]], verdict: str, ideal: float | None
+    tmp_path: Path, sets: list[tuple[float, list[int] | None]], verdict: str, ideal: float | None
 ) -> None:
     """The candidate is answered like acks=all here, when the far follower has its records."""
     path = bench_run(tmp_path / "run", rtt_ms=RTT, of_modes={"candidate": {"level": 2}})
@@ -120,31 +116,30 @@ def test_the_ideal_at_level_2_is_that_of_the_electable_set(
         for at, members in sets
     ]
     if noted:
-        with (path / "events.jsonl").open("a") as out:
-            out.write(json.dumps(event(acks[-1]["due_ns"] - START, "note", "awaited-sets", sets=noted)) + "\n")
-    row = goal(changed(spark, path, "acks", later), "P3")
+        add_event(path, event(acks[-1]["due_ns"] - START, "note", "awaited-sets", sets=noted))
+    row = goal(changed(path, "acks", later), "P3")
     assert row["verdict"].startswith(verdict)
     if ideal is not None:
         assert f"after the ideal of {ideal:.2f} ms" in row["note"]
 
 
 @pytest.mark.variant
-def test_p3_is_not_shown_where_many_answers_are_before_their_ideal(spark: SparkSession, tmp_path: Path) -> None:
+def test_p3_is_not_shown_where_many_answers_are_before_their_ideal(tmp_path: Path) -> None:
     def earlier(row: Row) -> Row:
         soon = row["producer"] == "all" and row["seq"] % 100 == 7
         return {**row, "done_ns": row["done_ns"] - (300_000 if soon else 0)}
 
-    data = changed(spark, bench_run(tmp_path / "run", rtt_ms=RTT), "acks", earlier)
+    data = changed(bench_run(tmp_path / "run", rtt_ms=RTT), "acks", earlier)
     reason = "not shown: 15 records of acks=all answered before their ideal, by up to 0.20 ms"
     assert goal(data, "P3")["verdict"] == reason == goal(data, "P3", 1)["verdict"]
 
 
 @pytest.mark.variant
-def test_p3_is_not_shown_where_the_ideal_of_many_records_is_not_known(spark: SparkSession, tmp_path: Path) -> None:
+def test_p3_is_not_shown_where_the_ideal_of_many_records_is_not_known(tmp_path: Path) -> None:
     def logged(row: Row) -> Row | None:
         return None if row["topic"] == "all" and row["follower"] == FAR and row["leo"] > 1450 else row
 
-    data = changed(spark, bench_run(tmp_path / "run", rtt_ms=RTT), "fetches", logged)
+    data = changed(bench_run(tmp_path / "run", rtt_ms=RTT), "fetches", logged)
     assert goal(data, "P3")["verdict"] == "not shown: the ideal is known for 96.67 % of the records of acks=all"
     (mode,) = [m for m in data["oracle"]["modes"] if m["role"] == "baseline"]
     assert (mode["matched"], mode["records"]) == (1450, 1500)
@@ -152,14 +147,14 @@ def test_p3_is_not_shown_where_the_ideal_of_many_records_is_not_known(spark: Spa
 
 
 @pytest.mark.variant
-def test_p4_needs_a_control_that_frees_the_same_processor_time(spark: SparkSession, tmp_path: Path) -> None:
-    data = measured(spark, tmp_path / "run", per_block=100, fault=PAUSE)
+def test_p4_needs_a_control_that_frees_the_same_processor_time(tmp_path: Path) -> None:
+    data = measured(tmp_path / "run", per_block=100, fault=PAUSE)
     first, second = data["goals"]
     assert (first["id"], first["verdict"]) == ("P4", "not shown: no control that frees the same processor time")
     assert first["estimate"] is None and second["verdict"] == "meets the goal"
 
 
-def test_p4_is_measured_against_the_mode_that_the_fault_does_not_affect(spark: SparkSession, tmp_path: Path) -> None:
+def test_p4_is_measured_against_the_mode_that_the_fault_does_not_affect(tmp_path: Path) -> None:
     invalid: dict[tuple[int, str], list[str] | None] = {(1, "baseline"): ["2 in sync"]}
     fault = {**PAUSE, "seconds": 2.5}
     path = bench_run(tmp_path / "run", rounds=7, fault=fault, unaffected=True, invalid=invalid)
@@ -173,7 +168,7 @@ def test_p4_is_measured_against_the_mode_that_the_fault_does_not_affect(spark: S
         took = row["done_ns"] - row["due_ns"]
         return {**row, "done_ns": row["due_ns"] + took // (2 if row["topic"] + str(row["seq"]) in slower else 1)}
 
-    data = changed(spark, path, "acks", halved)
+    data = changed(path, "acks", halved)
     (skipped,) = data["invalid"]
     assert (skipped["role"], skipped["part"], skipped["pair"]) == ("baseline", "fault", 0)
     first, second = data["goals"]

@@ -7,12 +7,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from spark_analysis.input import schemas
 from spark_analysis.input.folders import read_folder
 from spark_analysis.report import document
-from spark_analysis.report.run_part import part_of
+from spark_analysis.tests import plain_counts
 from spark_analysis.tests.generated import event
 from spark_analysis.tests.generated_bench import bench_run
 
@@ -66,7 +64,7 @@ def _write_events(path: Path, rows: list[dict[str, Any]]) -> None:
     (path / "events.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def test_a_benchmark_of_version_2_gives_the_report_of_the_present_version(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_benchmark_of_version_2_gives_the_report_of_the_present_version(tmp_path: Path) -> None:
     new = present(tmp_path / "new" / "run")
     old = older(new, tmp_path / "old" / "run")
     text = (old / "events.jsonl").read_text()
@@ -74,7 +72,7 @@ def test_a_benchmark_of_version_2_gives_the_report_of_the_present_version(spark:
     for before, now in (changed["keys"] | changed["names"]).items():
         assert f'"{before}' in text and f'"{now}' not in text, before
     assert read_folder(old).events == read_folder(new).events
-    parts = [part_of(spark, read_folder(path)).data for path in (new, old)]
+    parts = [plain_counts.part(path) for path in (new, old)]
     assert [b["invalid"] for b in parts[0]["bench"]["invalid"]] == [
         ["no follower was stalled"],
         ["the run does not say whether the machine was fit for it"],

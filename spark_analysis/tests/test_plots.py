@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import vl_convert
-from pyspark.sql import SparkSession
 
-from spark_analysis import pipeline
-from spark_analysis.report import vega
+from spark_analysis.report import document, vega
+from spark_analysis.report.files import plain, write_page
+from spark_analysis.tests import plain_counts
 from spark_analysis.tests.browser import DESKTOP, Browser, drawn, until
 from spark_analysis.tests.generated_bench import bench_run
 
@@ -89,12 +88,11 @@ def test_a_plot_that_cannot_be_drawn_leaves_its_picture(browser: Browser, report
     assert browser.ask("document.querySelector('figure.plotted > svg').checkVisibility()")
 
 
-def test_the_latency_around_a_fault_is_plotted_for_every_mode(
-    spark: SparkSession, browser: Browser, tmp_path: Path
-) -> None:
+def test_the_latency_around_a_fault_is_plotted_for_every_mode(browser: Browser, tmp_path: Path) -> None:
     run = bench_run(tmp_path / "run", fault={"how": "pause", "target": "rack:c", "seconds": 2, "recover": 2}, rounds=2)
-    page = pipeline.write_report([run], tmp_path / "out")
-    bench = json.loads(page.with_name("report.json").read_text())["runs"][0]["bench"]
+    built = document.build([plain_counts.part(run)], [])
+    page = write_page(plain(built), tmp_path / "out", print)
+    bench = built["runs"][0]["bench"]
     browser.violations.clear()
     browser.open(f"file://{page}", DESKTOP, "dark")
     browser.ask("document.querySelectorAll('details').forEach(d => { d.open = true })")

@@ -8,16 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
-from spark_analysis.input.folders import read_folder
 from spark_analysis.report import document, render
 from spark_analysis.report.benchmark.blocks import selected
 from spark_analysis.report.benchmark.knee import knee
 from spark_analysis.report.benchmark.plan import against_plan, sentences
 from spark_analysis.report.markdown import summary
-from spark_analysis.report.run_part import part_of
 from spark_analysis.statistics.selection import Selected, not_selected
+from spark_analysis.tests import plain_counts
 from spark_analysis.tests.generated_bench import MODES, bench_run, measured
 from spark_analysis.tests.test_bench_report import goal
 from spark_analysis.tests.test_report import Text
@@ -52,9 +50,9 @@ def test_invalid_blocks_of_two_modes_may_be_apart_by_one_or_a_tenth(
     assert not_selected(*(Selected(name, *n) for name, n in zip("ab", numbers, strict=True))) == reason
 
 
-def test_a_mode_that_loses_its_slow_blocks_has_no_verdict(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_mode_that_loses_its_slow_blocks_has_no_verdict(tmp_path: Path) -> None:
     made = invalid("candidate", {0, 2, 5})
-    data = measured(spark, tmp_path / "run", rounds=9, rtt_ms={"b": 2.0, "c": 2.0}, invalid=made)
+    data = measured(tmp_path / "run", rounds=9, rtt_ms={"b": 2.0, "c": 2.0}, invalid=made)
     reason = "not shown: 3 of 9 blocks invalid with acks=min.insync.replicas, 0 of 9 with acks=all"
     assert ratio(data, "candidate")["rounds"] == 6 and ratio(data, "candidate")["verdict"] == reason
     assert goal(data, "P1")["verdict"] == reason == goal(data, "P3")["verdict"]
@@ -66,8 +64,8 @@ def test_a_mode_that_loses_its_slow_blocks_has_no_verdict(spark: SparkSession, t
     assert "candidate" not in {row["role"] for row in data["shift"]}
 
 
-def test_a_mode_without_any_valid_block_is_not_skipped(spark: SparkSession, tmp_path: Path) -> None:
-    data = measured(spark, tmp_path / "run", rtt_ms={"b": 2.0, "c": 2.0}, invalid=invalid("candidate", set(range(6))))
+def test_a_mode_without_any_valid_block_is_not_skipped(tmp_path: Path) -> None:
+    data = measured(tmp_path / "run", rtt_ms={"b": 2.0, "c": 2.0}, invalid=invalid("candidate", set(range(6))))
     reason = "not shown: 6 of 6 blocks invalid with acks=min.insync.replicas, 0 of 6 with acks=all"
     assert ratio(data, "candidate")["verdict"] == reason and goal(data, "P1")["verdict"] == reason
 
@@ -84,9 +82,9 @@ def without_blocks(path: Path, role: str, rounds: set[int]) -> Path:
     return path
 
 
-def test_rounds_in_which_a_mode_has_no_block_are_invalid_for_it(spark: SparkSession, tmp_path: Path) -> None:
+def test_rounds_in_which_a_mode_has_no_block_are_invalid_for_it(tmp_path: Path) -> None:
     path = bench_run(tmp_path / "run", rounds=10, per_block=150, rtt_ms={"b": 2.0, "c": 2.0}, plan={"rounds": 6})
-    part = part_of(spark, read_folder(without_blocks(path, "candidate", {0, 1, 2, 3}))).data
+    part = plain_counts.part(without_blocks(path, "candidate", {0, 1, 2, 3}))
     reason = "not shown: 4 of 10 blocks invalid with acks=min.insync.replicas, 0 of 10 with acks=all"
     assert ratio(part["bench"], "candidate")["verdict"] == reason == goal(part["bench"], "P1")["verdict"]
     assert "run: acks=min.insync.replicas has no block in 4 of 10 rounds, which count as invalid." in part["warnings"]
@@ -107,21 +105,19 @@ def test_a_missing_block_is_counted_in_each_part_that_the_mode_would_have_had() 
     assert numbers(*(s for s in steps if s[:2] != (2, "b"))) == {("b", f"rate-{r}"): (3, 1) for r in range(3)}
 
 
-def test_an_unbalanced_control_is_no_control(spark: SparkSession, tmp_path: Path) -> None:
-    data = measured(
-        spark, tmp_path / "run", rounds=9, rtt_ms={"b": 2.0, "c": 2.0}, invalid=invalid("control", {1, 2, 3})
-    )
+def test_an_unbalanced_control_is_no_control(tmp_path: Path) -> None:
+    data = measured(tmp_path / "run", rounds=9, rtt_ms={"b": 2.0, "c": 2.0}, invalid=invalid("control", {1, 2, 3}))
     assert ratio(data, "candidate")["verdict"] == "not shown: no control" == goal(data, "P1")["verdict"]
 
 
-def test_a_mode_that_saturates_the_machine_is_slower_rather_than_invalid(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_mode_that_saturates_the_machine_is_slower_rather_than_invalid(tmp_path: Path) -> None:
     path = bench_run(
         tmp_path / "run",
         rtt_ms={"b": 2.0, "c": 2.0},
         saturated=("candidate", {0, 1, 2, 3, 4, 5}),
         late=(0, "candidate"),
     )
-    part = part_of(spark, read_folder(path)).data
+    part = plain_counts.part(path)
     data = part["bench"]
     assert data["invalid"] == [], "neither the processors nor a late client, which follows from them"
     found = ratio(data, "candidate")
@@ -133,11 +129,9 @@ def test_a_mode_that_saturates_the_machine_is_slower_rather_than_invalid(spark: 
     assert "saturated" in Text(render.page(made)).text and "| 100.00 % | saturated |" in summary(made)
 
 
-def test_a_block_that_was_disturbed_from_outside_is_invalid_even_if_its_mode_saturates(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_block_that_was_disturbed_from_outside_is_invalid_even_if_its_mode_saturates(tmp_path: Path) -> None:
     made: Invalid = {(0, "candidate"): ["20% of the processors' time was taken away"]}
-    data = measured(spark, tmp_path / "run", rounds=7, invalid=made, saturated=("candidate", {0}))
+    data = measured(tmp_path / "run", rounds=7, invalid=made, saturated=("candidate", {0}))
     assert ratio(data, "candidate")["verdict"] == "improved" and ratio(data, "candidate")["rounds"] == 6
     assert [r["saturated"] for r in data["selected"]] == [0, 0, 0, 0]
 
@@ -148,8 +142,8 @@ def test_a_saturated_baseline_loses_and_two_saturated_modes_are_not_compared() -
     assert not_selected(both[0], Selected("b", 6, 0, frozenset({1}))) == ""
 
 
-def test_a_saturated_block_of_a_killed_rack_is_as_silent_as_can_be(spark: SparkSession, tmp_path: Path) -> None:
-    data = measured(spark, tmp_path / "run", per_block=100, fault=KILL, saturated=("candidate", set(range(6))))
+def test_a_saturated_block_of_a_killed_rack_is_as_silent_as_can_be(tmp_path: Path) -> None:
+    data = measured(tmp_path / "run", per_block=100, fault=KILL, saturated=("candidate", set(range(6))))
     assert goal(data, "P5")["verdict"] == "does not meet the floor" and goal(data, "P5")["estimate"] == math.inf
 
 
@@ -169,9 +163,9 @@ def test_throughput_is_not_compared_where_one_mode_lost_more_steps() -> None:
     assert data["over_stock"]["not_shown"] == "not shown: 0 of 9 blocks invalid with baseline, 3 of 9 with stock"
 
 
-def test_a_run_that_ended_before_its_plan_shows_nothing_and_says_so(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_run_that_ended_before_its_plan_shows_nothing_and_says_so(tmp_path: Path) -> None:
     path = bench_run(tmp_path / "run", rounds=7, rtt_ms={"b": 2.0, "c": 2.0}, plan={"rounds": 10})
-    part = part_of(spark, read_folder(path)).data
+    part = plain_counts.part(path)
     reason = "not shown: the run ended after 7 of its 10 planned rounds"
     assert ratio(part["bench"], "candidate")["verdict"] == reason == goal(part["bench"], "P1")["verdict"]
     assert goal(part["bench"], "P3")["verdict"] == reason
@@ -181,15 +175,15 @@ def test_a_run_that_ended_before_its_plan_shows_nothing_and_says_so(spark: Spark
     )
 
 
-def test_a_run_with_more_rounds_than_its_plan_allows_shows_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    data = measured(spark, tmp_path / "run", rounds=9, plan={"rounds": 6, "spare": 2})
+def test_a_run_with_more_rounds_than_its_plan_allows_shows_nothing(tmp_path: Path) -> None:
+    data = measured(tmp_path / "run", rounds=9, plan={"rounds": 6, "spare": 2})
     reason = "not shown: 9 rounds ran, the plan has 6 and at most 2 spare ones"
     assert ratio(data, "candidate")["verdict"] == reason
 
 
-def test_the_endpoints_of_the_plan_are_the_primary_ones(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_endpoints_of_the_plan_are_the_primary_ones(tmp_path: Path) -> None:
     endpoint = {"mode": "candidate", "against": "baseline", "part": "quiet", "per_thousand": 900}
-    data = measured(spark, tmp_path / "run", plan={"endpoints": [endpoint]})
+    data = measured(tmp_path / "run", plan={"endpoints": [endpoint]})
     assert {(r["role"], r["per_thousand"]) for r in data["ratios"] if r["primary"]} == {("candidate", 900)}
 
 
@@ -221,23 +215,23 @@ def test_differences_from_the_plan_and_earlier_runs_are_said() -> None:
     ]
 
 
-def test_an_older_folder_has_the_plan_of_its_workload_or_none(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_older_folder_has_the_plan_of_its_workload_or_none(tmp_path: Path) -> None:
     path = bench_run(tmp_path / "run", rounds=6)
     manifest = json.loads((path / "manifest.json").read_text())
     del manifest["plan"]
     manifest["schema_version"] = 3
     (path / "manifest.json").write_text(json.dumps(manifest))
-    part = part_of(spark, read_folder(path)).data
+    part = plain_counts.part(path)
     assert (part["bench"]["plan"]["planned"], ratio(part["bench"], "candidate")["verdict"]) == (None, "improved")
     workload = {"modes": MODES, "blocks": {"rounds": 8, "spare": 0}}
     assert against_plan({}, workload, [])["not_shown"] == "not shown: the run ended after 0 of its 8 planned rounds"
 
 
-def test_a_run_that_should_have_a_plan_and_has_none_shows_nothing(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_run_that_should_have_a_plan_and_has_none_shows_nothing(tmp_path: Path) -> None:
     path = bench_run(tmp_path / "run", rounds=6)
     manifest = json.loads((path / "manifest.json").read_text())
     (path / "manifest.json").write_text(json.dumps({**manifest, "plan": {}}))
-    data = part_of(spark, read_folder(path)).data["bench"]
+    data = plain_counts.part(path)["bench"]
     assert ratio(data, "candidate")["verdict"] == "not shown: no plan was written before the run"
     workload = {"modes": MODES, "blocks": {"rounds": 0, "spare": 0}}
     shown = [against_plan({}, workload, [], version)["not_shown"] for version in (0, 3, 4)]

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
 
 from spark_analysis.report.benchmark.blocks import evaluate_blocks
-from spark_analysis.tests.generated_bench import bench_run, section_of
+from spark_analysis.tests import plain_counts
+from spark_analysis.tests.generated_bench import bench_run
 from spark_analysis.tests.test_success import ratio
 
 POISSON, CLOSED = {"arrivals": "poisson"}, {"arrivals": "fixed", "unanswered_kib": 2048}
@@ -54,13 +54,13 @@ def test_a_ramp_and_a_mode_that_saturates_the_machine_have_no_stated_rate() -> N
     assert invalid(9, 10.0, {}, saturated="its own brokers") == []
 
 
-def test_a_mode_whose_slow_records_are_not_on_file_meets_no_goal(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_mode_whose_slow_records_are_not_on_file_meets_no_goal(tmp_path: Path) -> None:
     path = bench_run(tmp_path / "run", rtt_ms={"b": 2.0, "c": 2.0})
     (file,) = (path / "acks").glob("*.parquet")
     acks = pq.read_table(file)
     mine = np.array(acks["producer"].to_pylist()) == "minisr"
     pq.write_table(acks.filter(pa.array(~(mine & (acks["seq"].to_numpy() % 250 >= 100)))), file)
-    data = section_of(spark, path).data
+    data = plain_counts.section(path)
     assert {tuple(b["invalid"]) for b in data["invalid"]} == {("100 of about 250 records are on file",)}
     reason = "not shown: 6 of 6 blocks invalid with acks=min.insync.replicas, 0 of 6 with acks=all"
     assert ratio(data, "candidate")["verdict"] == reason

@@ -10,19 +10,17 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
-from spark_analysis.input.folders import read_folder
 from spark_analysis.report import document, gates, render
 from spark_analysis.report.benchmark import benchmark_charts
 from spark_analysis.report.benchmark.rounds import Rounds, divided, ratios
 from spark_analysis.report.files import finite, plain
 from spark_analysis.report.gate_file import Gates
 from spark_analysis.report.markdown import summary
-from spark_analysis.report.run_part import part_of
 from spark_analysis.statistics import counts, label_swap, stats
 from spark_analysis.statistics.success import Success, not_comparable
 from spark_analysis.statistics.verdict_words import NO_ANSWER
+from spark_analysis.tests import plain_counts
 from spark_analysis.tests.generated_bench import bench_run, measured
 from spark_analysis.tests.test_bench_report import goal
 from spark_analysis.tests.test_report import Text
@@ -38,11 +36,9 @@ def ratio(data: dict[str, Any], role: str, per_thousand: float = 500, part: str 
     return found
 
 
-def test_a_mode_that_refuses_most_records_is_neither_faster_nor_meets_a_goal(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_mode_that_refuses_most_records_is_neither_faster_nor_meets_a_goal(tmp_path: Path) -> None:
     path = bench_run(tmp_path / "run", rtt_ms={"b": 2.0, "c": 2.0}, refuses={"candidate": 0.9})
-    part = part_of(spark, read_folder(path)).data
+    part = plain_counts.part(path)
     made = plain(document.build([part], []))
     data = made["runs"][0]["bench"]
     reason = "not shown: 10.40 % of the records acknowledged with acks=min.insync.replicas, 100.00 % with acks=all"
@@ -65,8 +61,8 @@ def test_a_mode_that_refuses_most_records_is_neither_faster_nor_meets_a_goal(
     assert not result.met and reason in result.observed
 
 
-def test_a_few_refusals_are_the_slowest_records(spark: SparkSession, tmp_path: Path) -> None:
-    data = measured(spark, tmp_path / "run", per_block=2000, refuses={"candidate": 0.001})
+def test_a_few_refusals_are_the_slowest_records(tmp_path: Path) -> None:
+    data = measured(tmp_path / "run", per_block=2000, refuses={"candidate": 0.001})
     found = {q: ratio(data, "candidate", q) for q in (500, 990)}
     assert found[500]["verdict"] == found[990]["verdict"] == "improved" and found[500]["high"] < 1
     by_quantile = {r["per_thousand"]: r["value_us"] for r in data["pooled"] if r["role"] == "candidate"}
@@ -75,16 +71,16 @@ def test_a_few_refusals_are_the_slowest_records(spark: SparkSession, tmp_path: P
     assert (mine["records"], mine["answered"], mine["percent"]) == (12_000, 11_988, "99.90 %")
 
 
-def test_a_lost_record_ends_all_comparisons_of_its_mode(spark: SparkSession, tmp_path: Path) -> None:
-    data = measured(spark, tmp_path / "run", overwrites="candidate")
+def test_a_lost_record_ends_all_comparisons_of_its_mode(tmp_path: Path) -> None:
+    data = measured(tmp_path / "run", overwrites="candidate")
     reason = "not shown: 1 acknowledged records of acks=min.insync.replicas were lost"
     assert ratio(data, "candidate")["verdict"] == reason
     assert {row["verdict"] for row in data["goals"]} >= {reason}
     assert ratio(data, "control")["verdict"] == "within noise"
 
 
-def test_rounds_without_any_answer_are_the_worst_ones(spark: SparkSession, tmp_path: Path) -> None:
-    data = measured(spark, tmp_path / "run", per_block=100, rounds=9, fault=PAUSE, silent=("candidate", {2, 4, 7}))
+def test_rounds_without_any_answer_are_the_worst_ones(tmp_path: Path) -> None:
+    data = measured(tmp_path / "run", per_block=100, rounds=9, fault=PAUSE, silent=("candidate", {2, 4, 7}))
     row = goal(data, "P4", 1)
     assert row["rounds"] == 9 and row["high"] == math.inf
     assert row["verdict"].startswith("not shown: 66.67 % of the records acknowledged")
@@ -94,8 +90,8 @@ def test_rounds_without_any_answer_are_the_worst_ones(spark: SparkSession, tmp_p
     assert [p["pair"] for p in silent] == [2, 4, 7]
 
 
-def test_a_mode_without_any_answer_is_as_silent_as_the_part_is_long(spark: SparkSession, tmp_path: Path) -> None:
-    data = measured(spark, tmp_path / "run", per_block=100, fault=KILL, silent=("candidate", set(range(6))))
+def test_a_mode_without_any_answer_is_as_silent_as_the_part_is_long(tmp_path: Path) -> None:
+    data = measured(tmp_path / "run", per_block=100, fault=KILL, silent=("candidate", set(range(6))))
     assert goal(data, "P5")["estimate"] == pytest.approx(2.0), "acks=all is silent for half of it"
     assert goal(data, "P5")["verdict"].startswith("not shown: 0.00 %")
 

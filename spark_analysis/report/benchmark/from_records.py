@@ -28,6 +28,11 @@ from spark_analysis.transforms.clock import CLOCK_OBSERVED
 # So many records and every microsecond is a value of its own; beyond, values are buckets of 0.4 %.
 EXACT_UP_TO = 2_000_000
 _AROUND_BEFORE_S = 5.0
+# What the ideal of a record depends on, and its block.
+_OF_IDEAL = (
+    *("run", "producer", "seq", "topic", "partition", "offset", "due_ns", "sent_ns", "done_ns", "due_mono_ns"),
+    *("role", "block", "part"),
+)
 _OF_SET = ("topic", "partition", "leader", "members", "from_ns")
 
 
@@ -103,19 +108,23 @@ def _received(spark: SparkSession, run: Run, inside: DataFrame, kept: pa.Table |
 
 def _ideal(spark: SparkSession, run: Run, inside: DataFrame, spec: dict[str, Any], *, exact: bool) -> pa.Table:
     """Counts of records before any fault beside their ideal quorum, of the modes that wait for a follower."""
-    quiet = latency.acknowledged(inside.where(F.col("part") == "quiet")).where(F.col("offset") >= 0)
+    answered = inside.where(latency.is_acknowledged() & (F.col("offset") >= 0) & (F.col("part") == "quiet"))
+    quiet = answered.select(*_OF_IDEAL)
     racks = spark.createDataFrame(
         [(int(broker), rack) for broker, rack in run.manifest["spec"]["broker_racks"].items()],
         "broker int, rack string",
     )
     waiting = [mode for mode in spec["modes"] if waits(mode["acks"])]
-    needs = spark.createDataFrame(
-        [_needed(mode, spec) for mode in waiting], "role string, m int, k int, with_set boolean"
-    )
+    needed = [_needed(mode, spec) for mode in waiting]
+    needs = spark.createDataFrame(needed, "role string, m int, k int, with_set boolean")
     followers = spec["topic"]["replication"] - 1
     beside = quiet.join(oracle.arrivals(quiet, run.fetches, racks), on=["run", "producer", "seq"], how="inner")
     beside = beside.join(F.broadcast(needs), on="role", how="inner")
-    return oracle.counted(oracle.with_sets(beside, _awaited(spark, run.events)), followers, exact=exact).toArrow()
+    if any(with_set for *_, with_set in needed):
+        beside = oracle.with_sets(beside, _awaited(spark, run.events))
+    else:
+        beside = beside.withColumn("set_ns", F.lit(None).cast("long"))
+    return oracle.counted(beside, followers, exact=exact).toArrow()
 
 
 def _needed(mode: dict[str, Any], spec: dict[str, Any]) -> tuple[str, int, int, bool]:
