@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from spark_analysis.input import kept_counts, programs
 from spark_analysis.locations import Location, remove
@@ -13,6 +14,16 @@ from spark_analysis.report.files import plain, write_page
 def recompute(folder: Location, out: Location, report: Callable[[str], None]) -> Location:
     """Writes the page into ``out`` and returns its path. Raises AnalysisError for counts that cannot be read."""
     kept = kept_counts.read(folder)
+    made = built(kept, report)
+    out.mkdir(parents=True, exist_ok=True)
+    if (out / kept_counts.FOLDER).resolve() != kept.folder.resolve():
+        remove(out / "tables")  # of another report
+    kept_counts.copy(kept, out / kept_counts.FOLDER)
+    return write_page(made, out, report)
+
+
+def built(kept: kept_counts.Kept, report: Callable[[str], None]) -> dict[str, Any]:
+    """The document of the page."""
     if kept.program["digest"] != programs.digest():
         report(f"the counts were written by other programs (Rackspan {kept.program['version']}): figures may differ")
     parts = []
@@ -20,9 +31,4 @@ def recompute(folder: Location, out: Location, report: Callable[[str], None]) ->
         raw = document.of_files(run.facts, run.tables)
         report(f"computing {raw.id}")
         parts.append(plain(document.part(raw).data))
-    made = plain(document.assembled(parts, kept.made))
-    out.mkdir(parents=True, exist_ok=True)
-    if (out / kept_counts.FOLDER).resolve() != kept.folder.resolve():
-        remove(out / "tables")  # of another report
-    kept_counts.copy(kept, out / kept_counts.FOLDER)
-    return write_page(made, out, report)
+    return plain(document.assembled(parts, kept.made))

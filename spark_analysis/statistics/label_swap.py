@@ -164,23 +164,29 @@ class _Test:
         values = np.sort(np.concatenate([changed, lower.values]))
         ours = upper.upto[:, np.searchsorted(changed, values, side="right")]
         theirs = lower.upto[:, np.searchsorted(lower.values, values, side="right")]
-        kept, other = swaps.T, 1 - swaps.T
-        found = [values[self._places(ours, theirs, *of)] for of in ((kept, other), (other, kept))]
+        found = values[self._places(ours, theirs, np.vstack([swaps, 1 - swaps]))].reshape(2, -1)
         with np.errstate(invalid="ignore"):
             apart = self._apart(*found)
         # Not a number: no answer in either variant
         return np.clip(np.where(np.isnan(apart), 0.0, apart), -_ENDLESS, _ENDLESS)
 
-    def _places(self, ours: Array, theirs: Array, first: Array, second: Array) -> NDArray[np.int64]:
-        """For each swap the first place at which enough records lie; both counts are of records up to each place."""
-        enough = self._q * (first * ours[:, -1:] + second * theirs[:, -1:]).sum(axis=0)
+    def _places(self, ours: Array, theirs: Array, mine: Array) -> NDArray[np.int64]:
+        """The first place at which enough records lie, for each row of ``mine``, which has a 1 for every round whose
+        block is one of ours; both counts are of records up to each place.
+        """
+        enough = self._q * (theirs[:, -1].sum() + mine @ (ours[:, -1] - theirs[:, -1]))
+        # No choice of blocks has more records up to a place than the larger one of each round, none has less.
+        first = int(np.searchsorted(np.maximum(ours, theirs).sum(axis=0), enough.min()))
+        last = min(int(np.searchsorted(np.minimum(ours, theirs).sum(axis=0), enough.max())), ours.shape[1] - 1)
+        ours, theirs = ours[:, first : last + 1], theirs[:, first : last + 1]
+        without, more = theirs.sum(axis=0), np.ascontiguousarray((ours - theirs).T)
         low = np.zeros(len(enough), dtype=np.int64)
-        high = np.full(len(enough), ours.shape[1] - 1, dtype=np.int64)
-        while (low < high).any():
+        high = np.full(len(enough), last - first, dtype=np.int64)
+        for _ in range((last - first).bit_length()):
             middle = (low + high) // 2
-            reached = (first * ours[:, middle] + second * theirs[:, middle]).sum(axis=0) >= enough
+            reached = without[middle] + np.einsum("sr,sr->s", mine, more[middle]) >= enough
             low, high = np.where(reached, low, middle + 1), np.where(reached, middle, high)
-        return low
+        return first + low
 
 
 class Factor(_Test):

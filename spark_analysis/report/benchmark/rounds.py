@@ -93,7 +93,7 @@ class Rounds:
         """True if the pooled sample of a variant is large enough for a quantile, and has answers up to it."""
         rounds = self.histograms[variant].values()
         total = sum(sum(r.values()) for r in rounds)
-        answered = sum(often for r in rounds for value, often in r.items() if math.isfinite(value))
+        answered = total - sum(r.get(math.inf, 0) for r in rounds)
         return carried(total, per_thousand) and answered > total * per_thousand / 1000
 
     def share_removed(
