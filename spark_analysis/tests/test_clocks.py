@@ -12,7 +12,9 @@ from pyspark.sql import SparkSession
 from spark_analysis.errors import AnalysisError
 from spark_analysis.input.clocks import producer_clocks
 from spark_analysis.input.folders import read_folder
+from spark_analysis.report.files import plain
 from spark_analysis.report.run_part import part_of
+from spark_analysis.tests import plain_counts
 from spark_analysis.tests.generated import MS, SECOND, START, event, folder, outage_run, rows_of, write
 from spark_analysis.tests.generated_bench import MODES, bench_run, section_of
 
@@ -43,12 +45,12 @@ def without_times(data: dict[str, Any]) -> dict[str, Any]:
     return {name: data[name] for name in ("pooled", "per_block", "ratios", "success", "outcomes", "goals")}
 
 
-def test_a_small_step_of_the_wall_clock_moves_no_record_into_another_block(
-    spark: SparkSession, tmp_path: Path, equal_racks: dict[str, Any]
-) -> None:
-    """0.9 s is below what is refused, and more than a third of a block."""
-    path = stepped(bench_run(tmp_path / "run", rtt_ms={"b": 2.0, "c": 2.0}), 900 * MS, *(str(m["name"]) for m in MODES))
-    assert without_times(section_of(spark, path).data) == without_times(equal_racks)
+def test_a_small_step_of_the_wall_clock_moves_no_record_into_another_block(spark: SparkSession, tmp_path: Path) -> None:
+    """0.9 s is below what is refused, and most of a block."""
+    path = bench_run(tmp_path / "run", rtt_ms={"b": 2.0, "c": 2.0}, per_block=100)
+    steady = without_times(plain_counts.section(path))
+    moved = stepped(path, 900 * MS, *(str(m["name"]) for m in MODES))
+    assert without_times(section_of(spark, moved).data) == steady
 
 
 def test_a_wall_clock_that_was_set_before_a_client_began_is_refused(spark: SparkSession, tmp_path: Path) -> None:
@@ -73,14 +75,15 @@ def test_a_wall_clock_that_was_set_before_the_run_ended_is_refused(tmp_path: Pat
             read_folder(ended(name, at))
 
 
-def test_times_of_an_outage_are_those_of_the_monotonic_clock(spark: SparkSession, tmp_path: Path) -> None:
-    straight = outage_run(tmp_path / "straight")
+def test_times_of_an_outage_are_those_of_the_monotonic_clock(
+    spark: SparkSession, tmp_path: Path, document: dict[str, Any]
+) -> None:
     moved = stepped(outage_run(tmp_path / "moved"), 900 * MS, "p")
     noting(moved, "p", 0, START + 900 * MS)
-    found = [part_of(spark, read_folder(path)).data["outage"] for path in (straight, moved)]
+    straight, found = document["runs"][0]["outage"], plain(part_of(spark, read_folder(moved)).data)["outage"]
     for name in ("segments", "series", "windows"):
-        assert found[1][name] == found[0][name], name
-    assert [(s["from_s"], s["to_s"]) for s in found[1]["silences"]] == [(11.984, 20.5)]
+        assert found[name] == straight[name], name
+    assert [(s["from_s"], s["to_s"]) for s in found["silences"]] == [(11.984, 20.5)]
 
 
 def test_an_outage_with_a_wall_clock_that_was_set_is_refused(spark: SparkSession, tmp_path: Path) -> None:
@@ -90,11 +93,11 @@ def test_an_outage_with_a_wall_clock_that_was_set_is_refused(spark: SparkSession
         part_of(spark, read_folder(path))
 
 
-def test_a_client_on_another_machine_is_joined_by_its_wall_clock(
-    spark: SparkSession, tmp_path: Path, equal_racks: dict[str, Any]
-) -> None:
+def test_a_client_on_another_machine_is_joined_by_its_wall_clock(spark: SparkSession, tmp_path: Path) -> None:
     """Its monotonic clock shows another time; none of them was set."""
-    path = bench_run(tmp_path / "run", rtt_ms={"b": 2.0, "c": 2.0})
+    path = bench_run(tmp_path / "run", per_block=100)
+    write(path, "fetches", [])
+    here = plain_counts.section(path)
     hours = 7200 * SECOND
     rows = rows_of(path, "acks")
     write(path, "acks", [{**row, "due_mono_ns": row["due_mono_ns"] + hours} for row in rows])
@@ -103,4 +106,4 @@ def test_a_client_on_another_machine_is_joined_by_its_wall_clock(
     assert set(producer_clocks(read_folder(path).events).elsewhere_ahead_ns.values()) == {START - hours}
     data = section_of(spark, path).data
     for name in ("pooled", "per_block", "ratios"):
-        assert data[name] == equal_racks[name], name
+        assert data[name] == here[name], name

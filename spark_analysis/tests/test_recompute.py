@@ -13,6 +13,8 @@ from pyspark.sql import SparkSession
 
 from spark_analysis import pipeline
 from spark_analysis.errors import DEFECT
+from spark_analysis.input import kept_counts
+from spark_analysis.tests import plain_counts
 from spark_analysis.tests.generated import outage_run
 from spark_analysis.tests.generated_bench import bench_run
 from spark_analysis.tests.test_campaigns import consumed, counted
@@ -69,12 +71,14 @@ def test_a_page_computed_again_without_spark_is_the_same_to_the_byte(made: Path,
     assert len(document["skipped"]) == 1 and document["trials"]
 
 
-def test_this_process_cannot_import_spark(made: Path, tmp_path: Path) -> None:
-    done = without_spark("report", made, "--out", tmp_path)
+def test_this_process_cannot_import_spark(tmp_path: Path) -> None:
+    done = without_spark("report", bench_run(tmp_path / "run", rounds=1, per_block=10), "--out", tmp_path / "out")
     assert done.returncode == DEFECT and "ModuleNotFoundError: No module named 'pyspark.sql'" in done.stderr
 
 
-def test_counts_are_small(made: Path) -> None:
+def test_counts_are_small(tmp_path: Path) -> None:
     """Each file is compressed: 6,000 records in four modes take less than two bytes each."""
-    size = sum(file.stat().st_size for file in (made / "counts/first").iterdir())
+    run = bench_run(tmp_path / "run", rtt_ms={"b": 2.0, "c": 2.0}, refuses={"candidate": 0.001}, overwrites="least")
+    kept_counts.write_run(tmp_path / "counts", plain_counts.raw(run))
+    size = sum(file.stat().st_size for file in (tmp_path / "counts").iterdir())
     assert size < 12_000
