@@ -55,6 +55,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         lifecycle.remove(name)
 
 
+@pytest.fixture
+def brief_jvms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """JVMs that begin in this test compile as those of a few seconds do."""
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+
+
 @pytest.fixture(scope="session")
 def session_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
     """One cluster for all tests that share it: a broker and a controller in each of three racks."""

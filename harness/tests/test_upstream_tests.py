@@ -26,6 +26,7 @@ from harness.upstream_tests.tables import Row, Table
 from harness.upstream_tests.variants import Variant
 from harness.upstream_tests.verify import ClassBatch, batches, verify
 
+pytestmark = pytest.mark.usefixtures("brief_jvms")
 SELECTION = Selection((), {"default": 300.0, "slow.*": 900.0}, {}, {})
 REPORT = """<testsuite name="JUnit Jupiter">
 <testcase name="one()" classname="a.ATest" time="1.5"/>
