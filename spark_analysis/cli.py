@@ -12,8 +12,7 @@ from typing import Any
 from spark_analysis.errors import DEFECT, ENVIRONMENT, OK, AnalysisError
 from spark_analysis.locations import Location, location
 from spark_analysis.progress import timed
-from spark_analysis.recompute import recompute
-from spark_analysis.report import gate_file, gates
+from spark_analysis.report import gate_file
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -89,8 +88,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Runs the verb. Modules that need Spark are imported by the verbs that need them: its import takes a while, and
-    `recompute` and `gates` work where it is not installed.
+    """Runs the verb. Modules that need Spark, or draw, are imported by the verbs that need them: their import takes a
+    while, and `recompute` and `gates` work where Spark is not installed.
     """
     if options.verb == "check":
         from spark_analysis.checker.cli import write_check
@@ -105,7 +104,11 @@ def _run(options: argparse.Namespace) -> int:
         gate_file.load(options.file)
         return OK
     required = options.gate and gate_file.load(options.gate)
+    from spark_analysis.report import gates
+
     if options.verb == "recompute":
+        from spark_analysis.recompute import recompute
+
         page = recompute(options.counts, options.out, timed())
     else:
         from spark_analysis.pipeline import write_report

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
-from scipy import stats as reference
 
 from spark_analysis.statistics.verdict_words import IMPROVED, NO_CONTROL, NOT_ENOUGH, REGRESSED, WITHIN_NOISE
 
@@ -102,6 +101,8 @@ def _signed_rank_test(values: Sequence[float], alternative: str) -> float:
     if len(given) < 2:  # of one value both signs are equally likely
         likely = len(given) == 1 and alternative == ("greater" if given[0] > 0 else "less")
         return 0.5 if likely else 1.0
+    from scipy import stats as reference  # its import takes a second, and most runs need no test
+
     tied = len(set(np.abs(given).tolist())) < len(given) or len(given) < len(values)
     # Flipping all signs is what the exact test counts; for tied ranks scipy does that only on request.
     method = reference.PermutationMethod(n_resamples=2**13, rng=np.random.default_rng(0)) if tied else "exact"
