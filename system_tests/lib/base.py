@@ -36,7 +36,8 @@ from system_tests.lib.new_topics import KnownTopics
 # Function tests: small nodes that start fast.
 HEAP = {"broker": "256m", "controller": "128m"}
 
-# For tests whose nodes are only shut down cleanly, which the cluster knows at once: a busy machine is then no outage.
+# A busy machine is no outage. A broker that is shut down is missed at once all the same, one that is killed after 9 s.
+# Tests that can do with these share a cluster.
 PATIENT = {"broker.session.timeout.ms": 9000, "replica.lag.time.max.ms": 10000}
 
 

@@ -8,8 +8,8 @@ from harness.admin.topics import MIN_RACKS, Topics
 from harness.common.wait import Pending, wait_for
 from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.faults.rack import rack_down
-from system_tests.lib import acks, expect
-from system_tests.lib.base import RackTest
+from system_tests.lib import expect
+from system_tests.lib.base import PATIENT, RackTest
 from system_tests.lib.kafka_racks import ask
 
 DEGRADED = "kafka_server_ReplicaManager_DegradedMinRackIsrPartitionCount"
@@ -18,13 +18,13 @@ WHY = "rack b, and its switch, are down"
 
 
 class Degrade(RackTest):
-    """One broker in each of two racks, and topics that require both."""
+    """Topics on one broker in each of two racks, which require both."""
 
     def test_a_degrade_lets_writes_continue_and_ends(self) -> None:
         """One survives a restart of the controller and ends when it is restored, one ends by itself; then both topics
         refuse again, and what was acknowledged meanwhile is there when the rack is back. The ledger has its offsets.
         """
-        with self.racks(self.spec("a:1,b:1", settings=acks.CALM)) as kafka:
+        with self.racks(self.spec("a:1,b:1,c:1", settings=PATIENT)) as kafka:
             topics = self.topics(kafka)
             for topic in (KEPT, BRIEF):
                 topics.create(topic, [[1, 2]], min_insync_replicas=1, min_insync_racks=2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.ducktape_support.steered_service import Row
 from harness.faults.rack import rack_down
 from system_tests.lib import expect
-from system_tests.lib.base import RackTest
+from system_tests.lib.base import PATIENT, RackTest
 
 
 class InFlight(RackTest):
@@ -13,7 +13,7 @@ class InFlight(RackTest):
 
     def test_no_acknowledged_record_is_lost(self) -> None:
         """Without retries the brokers' error arrives promptly; with retries all is acknowledged in the end, once."""
-        with self.racks(self.spec("a:2,b:1,c:1")) as kafka:
+        with self.racks(self.spec("a:2,b:1,c:1", settings=PATIENT)) as kafka:
             topics = self.topics(kafka)
             for topic in ("plain", "retried"):
                 topics.create(topic, [[1, 2, 3]], min_insync_replicas=2, min_insync_racks=2)

@@ -8,7 +8,7 @@ from harness.ducktape_support.steered_service import Row
 from harness.faults.rack import rack_down
 from harness.recording.segments import end_offset
 from system_tests.lib import expect
-from system_tests.lib.base import RackTest
+from system_tests.lib.base import PATIENT, RackTest
 
 
 class Lowering(RackTest):
@@ -16,7 +16,7 @@ class Lowering(RackTest):
 
     def test_produces_resume_without_restart(self) -> None:
         """A producer that waits is served, and a high watermark that stood still moves although nobody writes."""
-        with self.racks(self.spec("a:2,b:1,c:1")) as kafka:
+        with self.racks(self.spec("a:2,b:1,c:1", settings=PATIENT)) as kafka:
             topics = self.topics(kafka)
             for topic in ("waiting", "paused"):
                 topics.create(topic, [[1, 2, 3]], min_insync_replicas=2, min_insync_racks=2)

@@ -25,7 +25,7 @@ class MovedRacks(RackTest):
 
     def test_a_wrong_label_is_corrected_without_a_lost_write(self) -> None:
         """Both replicas are in one rack for a while: that is retriable, since labels are corrected."""
-        with self.racks(self.spec("a:2,b:1,c:1", settings=PATIENT), [expect.OVERTAKEN], shared=False) as kafka:
+        with self.racks(self.spec("a:2,b:1,c:1", settings=PATIENT), [expect.OVERTAKEN]) as kafka:
             topics = self.topics(kafka)
             topics.create("labels", [[1, 3]], min_insync_replicas=2, min_insync_racks=2)
             live = self.started(kafka, "live", "labels", delivery_timeout_ms=240000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.faults.rack import rack_down
 from harness.recording.metrics import total
 from system_tests.lib import expect
-from system_tests.lib.base import RackTest
+from system_tests.lib.base import PATIENT, RackTest
 
 
 class Recovery(RackTest):
@@ -13,7 +13,7 @@ class Recovery(RackTest):
 
     def test_original_value_restored_after_outage(self) -> None:
         """With the value restored, a second outage is refused again: it is really in force."""
-        with self.racks(self.spec("a:1,b:1,c:1")) as kafka:
+        with self.racks(self.spec("a:1,b:1,c:1", settings=PATIENT)) as kafka:
             topics = self.topics(kafka)
             topics.create("t", [[1, 2]], min_insync_racks=2)
             with rack_down(kafka.kafka, "b", events=self.run):

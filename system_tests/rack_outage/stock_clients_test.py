@@ -6,7 +6,7 @@ from harness.common.wait import Pending, wait_for
 from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.faults.rack import rack_down
 from system_tests.lib import expect
-from system_tests.lib.base import RackTest
+from system_tests.lib.base import PATIENT, RackTest
 
 CLIENTS = ("kafka-python", "confluent-kafka")
 # What each client calls NOT_ENOUGH_REPLICAS.
@@ -18,7 +18,7 @@ class StockClients(RackTest):
 
     def test_wait_for_racks_as_for_replicas(self) -> None:
         """Without retries they see NOT_ENOUGH_REPLICAS; with retries they wait and succeed once the value is 1."""
-        with self.racks(self.spec("a:2,b:1,c:1")) as kafka:
+        with self.racks(self.spec("a:2,b:1,c:1", settings=PATIENT)) as kafka:
             topics = self.topics(kafka)
             for client in CLIENTS:
                 topics.create(client, [[1, 2, 3]], min_insync_replicas=2, min_insync_racks=2)
