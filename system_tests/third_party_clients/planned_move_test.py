@@ -45,9 +45,8 @@ class ClientsMoved(RackTest):
 
     def move(self, level: int) -> tuple[list[outcomes.ClientResult], dict[str, int]]:
         """Results of the clients on a cluster at that level, and the leader of each topic after the move."""
-        spec = self.spec("a:2,b:1,c:1", settings=acks.LASTING, **({} if level == 2 else at_level(level)))
-        with self.racks(spec, [expect.OVERTAKEN]) as kafka:
-            assert kafka.kafka.formatted_level == level
+        spec = self.spec("a:2,b:1,c:1", settings=acks.LASTING, **at_level(level))
+        with self.racks(spec, [expect.OVERTAKEN], shared=False) as kafka:
             group = ClientGroup(self, kafka)
             group.create(SCENE, ORDER, min_insync_replicas=2, acks_all_scope=acks.QUORUM)
             producers = group.produce(SCENE, 1, LIMIT_S, RATE)
