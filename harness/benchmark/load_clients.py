@@ -17,7 +17,7 @@ from harness.load.client import LoadClient
 from harness.load.command import Produce, Read, java_command, load_jar
 from harness.load.process import LoadProcess
 from harness.load.records import read_acks, read_histograms, read_polls, read_reads
-from harness.load.resident import ResidentClient
+from harness.load.resident import ResidentClient, resident_client
 from harness.run_folder.run_folder import RunFolder
 
 PRIORITY = -15
@@ -118,6 +118,16 @@ class LoadClients:
         reported = {key: summary[key] for key in ("topic", "end_offsets", "complete", "isolation")}
         self._run.event("note", "read-back", "point", reported)
         return int(summary["rows"])
+
+
+@contextmanager
+def resident_of(cluster: KafkaCluster) -> Iterator[ResidentClient]:
+    """One process for all producers of a cluster: a start costs more processor time than their records."""
+    with (
+        tempfile.TemporaryDirectory(prefix="rackspan-load-client-") as folder,
+        resident_client(Path(folder), cluster.distribution.home / "libs") as resident,
+    ):
+        yield resident
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.admin.topics import MIN_RACKS, Topics
-from harness.benchmark.load_clients import LoadClients, load_clients
+from harness.benchmark.load_clients import LoadClients, load_clients, resident_of
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.progress import Progress
 from harness.common.wait import Pending, pause, wait_for
@@ -24,7 +24,6 @@ TOPIC = "orders"
 RACKS = ("a", "b")
 LOST_RACK = "b"
 NEEDED = 2
-_JVM = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,8 @@ def run_outage(
     with (
         RunFolder.create(runs, "outage", kind="outage", spec=reported) as run,
         KafkaCluster.running(spec, progress=progress) as cluster,
-        load_clients(run) as load,
+        resident_of(cluster) as resident,
+        load_clients(run, resident) as load,
     ):
         run.update(versions={"distribution": cluster.distribution.version}, patches=cluster.distribution.patches)
         # An admin client remembers one broker; were that in the lost rack, a change would wait for it in vain.
@@ -98,7 +98,7 @@ def _start(load: LoadClients, cluster: KafkaCluster, rate: float) -> LoadClient:
         replace(plain, producer="impatient", delivery_timeout_ms=3000),
         replace(plain, producer="no-retry", delivery_timeout_ms=5000, retries=0),
     ]
-    started = [load.start(produce, cluster, jvm=_JVM) for produce in requested]
+    started = [load.start(produce, cluster) for produce in requested]
     for process in started:
         process.resume()
     return started[-1]

@@ -19,6 +19,7 @@ from harness.benchmark.plan import fault_first, planned, take_turns
 from harness.benchmark.stalls import stall_seed, stalled
 from harness.benchmark.validity import late, reasons, saturated, too_late
 from harness.benchmark.workload import BlockFault, Limits, Mode, Ramp, Workload
+from harness.cluster.jvm_options import QUICK
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.progress import Progress
 from harness.common.wait import Pending, pause, wait_for
@@ -31,7 +32,7 @@ from harness.spec.cluster_spec import ClusterSpec
 from harness.spec.rackspan_level import at_level
 
 _RTT_SAMPLES, _RTT_ROUNDS = 15, 4
-_JVM = ("-XX:+UseSerialGC",)
+_JVM = {"quick": QUICK, "full": ("-XX:+UseSerialGC",)}
 _HEAP, _RAMP_HEAP = "-Xmx256m", "-Xmx640m"  # beyond what a mode can do, producers' buffers are full
 _CALM, _CALM_SAMPLES = 0.5, 12  # share of the processors; at most a minute
 _HERE = ("local", "netns")  # backends whose processes are those of this machine
@@ -167,7 +168,7 @@ def _mode_run(workload: Workload, mode: Mode, cluster: KafkaCluster, load: LoadC
         consume=workload.consume,
     )
     leader = next(n.name for n in cluster.plan.brokers if n.id == replicas[0][0])
-    jvm = (*_JVM, _RAMP_HEAP if workload.ramp else _HEAP)
+    jvm = (*_JVM[cluster.state.spec.jvm], _RAMP_HEAP if workload.ramp else _HEAP)
     client = load.start(produce, cluster, jvm=jvm, nice=priority(), beside=cluster.node(leader))
     return ModeRun(mode, cluster, topics, client, min(map(len, replicas)), client.wait_line("started", 60)["pid"])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -20,8 +20,12 @@ from harness.common.errors import Exit
 from harness.common.paths import project_root
 from harness.distribution.build import build
 from harness.network.netns_support import attempt
+from harness.spec.cluster_spec import parse
 
 FAR_RACK, PAUSED_FOLLOWER = "far-rack", "paused-follower"
+# Of the outage of a trial run: as many nodes and records as its page needs.
+TRIAL = {"name": "outage", "racks": "a:2,b:2,c:1", "controllers": 1}
+TRIAL_RATE = 30.0
 # As many rounds as a verdict needs, which take about as long as those of FAR_RACK.
 SHORT_ROUNDS, SHORT_SECONDS, SHORT_WARMUP = 6, 4.0, 15.0
 
@@ -46,7 +50,8 @@ def run(
         Literal["quick", "full"],
         typer.Option(
             metavar="quick|full",
-            help="JVM flags of the comparison's nodes: full compiles all code for speed; quick is for a trial run.",
+            help="JVM flags of the comparison's nodes: full compiles all code for speed; quick is for a trial run, "
+            "whose outage has fewer nodes and records, too.",
         ),
     ] = "full",
 ) -> None:
@@ -64,9 +69,10 @@ def run(
         progress.note(f"no rack can be far here ({no_networks}): the comparison pauses a follower")
     compared = comparison(no_networks).changed(rounds=rounds, seconds=block, warmup=warmup)
     compared = compared.model_copy(update={"cluster": compared.cluster.model_copy(update={"jvm": jvm})})
+    trial: dict[str, Any] = {"spec": parse(TRIAL), "rate": TRIAL_RATE} if jvm == "quick" else {}
     stretches = None if block is None else Stretches(*[block] * 4)
     runs = [
-        run_outage(report.runs_folder(), stretches=stretches, progress=progress),
+        run_outage(report.runs_folder(), stretches=stretches, progress=progress, **trial),
         run_bench(report.runs_folder(), compared, progress=progress),
     ]
     page = report.write(runs, to or project_root() / "build" / "report", progress)

@@ -55,7 +55,7 @@ LONG_TESTS: dict[str, tuple[str, ...]] = {
     "system_tests/upgrade/rolling_test.py": (),  # level_test
 }
 # All of the main job's comparison runs, and claims nothing.
-SHORT = ("--rounds", "2", "--block", "4", "--warmup", "3", "--jvm", "quick")
+SHORT = ("--rounds", "2", "--block", "2", "--warmup", "2", "--jvm", "quick")
 CAMPAIGN = 3 * 3600.0  # seconds that a long stage may take on a busy machine
 CLEAN_ROOT = "package in a clean root"
 COMPILED = "tool chain and reproducible build"

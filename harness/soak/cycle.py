@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ from harness.common.wait import Pending, wait_for
 from harness.hosts.host import ProcessState
 from harness.load.client import LoadClient
 from harness.load.command import Produce
-from harness.load.resident import ResidentClient, resident_client
+from harness.load.resident import ResidentClient
 from harness.recording.metadata_timeline import read_timeline
 from harness.recording.observer import Observer
 from harness.recording.replica_logs import read_replicas
@@ -76,16 +74,6 @@ def run_cycle(
         with progress.step("metadata log read"):
             read_timeline(cluster, run, [name])
     return run.path
-
-
-@contextmanager
-def load_client(cluster: KafkaCluster) -> Iterator[ResidentClient]:
-    """One process for all producers of a cluster's cycles: a start costs more processor time than their records."""
-    with (
-        tempfile.TemporaryDirectory(prefix="rackspan-load-client-") as folder,
-        resident_client(Path(folder), cluster.distribution.home / "libs") as resident,
-    ):
-        yield resident
 
 
 def cycle_producers(bootstrap: str, topic: str, rate: float, level: int) -> list[Produce]:

@@ -10,12 +10,13 @@ import contextlib
 import random
 from pathlib import Path
 
+from harness.benchmark.load_clients import resident_of
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.progress import Progress
 from harness.common.wait import pause
 from harness.faults.power import rack_power_cut
 from harness.recording.log_files import Tail
-from harness.soak.cycle import load_client, run_cycle
+from harness.soak.cycle import run_cycle
 from harness.soak.inject import FaultPlace, paused_out
 
 _TAILS: tuple[Tail, ...] = ("none", "torn", "zeros")
@@ -46,7 +47,7 @@ def run_control(
             pause(3)
 
     a, b = ([n.id for n in cluster.plan.brokers if n.rack == rack] for rack in "ab")
-    with load_client(cluster) as resident:
+    with resident_of(cluster) as resident:
         return run_cycle(
             runs,
             "control",

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from harness.admin.topics import Topics
+from harness.benchmark.load_clients import resident_of
 from harness.cluster.kafka_cluster import KafkaCluster
 from harness.common.progress import Progress
 from harness.load.resident import ResidentClient
 from harness.soak.checker_process import CheckerProcess
-from harness.soak.cycle import load_client, run_cycle
+from harness.soak.cycle import run_cycle
 from harness.soak.inject import FaultPlace, act
 from harness.soak.results import Cycle, Soak, carried_on, lost_to_elections, words
 from harness.soak.schedule import EVERYWHERE, Kind, ScheduledFault, schedule, without_degrades
@@ -49,7 +50,7 @@ def run_soak(
     soak = carried_on(out, origin | {"min_racks": min_racks, "rate": rate, "faults_per_cycle": faults_per_cycle}, first)
     with (
         KafkaCluster.running(spec, progress=progress) as cluster,
-        load_client(cluster) as resident,
+        resident_of(cluster) as resident,
         _evaluating(out) as evaluate,
     ):
         if not min_racks or DEGRADES not in cluster.distribution.patches:
