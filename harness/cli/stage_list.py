@@ -46,7 +46,7 @@ LONG_TESTS: dict[str, tuple[str, ...]] = {
     "system_tests/rack_outage/waiting_test.py": (),  # markers_test
     "system_tests/sanity/harness_test.py": ("Harness.test_a_node_that_fails_is_named",),
     "system_tests/sanity/networks_test.py": (),  # harness/tests/test_netns_cluster.py
-    "system_tests/security/secured_test.py": (),  # harness/tests/test_every_script.py
+    "system_tests/security/secured_test.py": (),  # harness/tests/tools/test_every_script.py
     "system_tests/third_party_clients/duplicates_test.py": (),  # acks/exactly_once_test
     "system_tests/third_party_clients/mapping_test.py": (),  # planned_move_test
     "system_tests/third_party_clients/matrix_test.py": (),  # planned_move_test, with all clients

@@ -182,7 +182,7 @@ def test_verbs_of_the_command_on_a_running_cluster(cluster: KafkaCluster) -> Non
 
 def test_two_clusters_run_at_a_time(cluster: KafkaCluster) -> None:
     home = home_of(cluster)
-    with KafkaCluster.running(small("beside")) as other:
+    with KafkaCluster.running(small("beside", metrics=False)) as other:
         assert not {n.address for n in other.plan.nodes} & {n.address for n in cluster.plan.nodes}
         assert other.view().racks == {1: "a"}
         unclear = rackspan("status", home=home)
@@ -192,7 +192,7 @@ def test_two_clusters_run_at_a_time(cluster: KafkaCluster) -> None:
         assert other.node_states(["a1"]) == {"a1": "crashed"}
         with (
             pytest.raises(RackspanError, match="cluster 'beside' belongs to a run that continues") as e,
-            KafkaCluster.running(small("beside")),
+            KafkaCluster.running(small("beside", metrics=False)),
         ):
             pass
         assert e.value.observed == f"process {os.getpid()} is at work on it"
@@ -226,14 +226,14 @@ def test_a_node_that_fails_is_kept_with_its_error(home: Path) -> None:
 
 
 def test_the_next_up_uses_kept_data(home: Path) -> None:
-    spec = small("kept")
+    spec = small("kept", metrics=False)
     cluster = KafkaCluster.up(spec)
     Topics(cluster.bootstrap).create("t", [[1], [1]])
     topic = Topics(cluster.bootstrap).id("t")
     cluster.down(keep_data=True)
     assert set(cluster.node_states(["a1", "ctrl-1"]).values()) == {"stopped"}
     with pytest.raises(RackspanError, match="was kept with another spec"):
-        KafkaCluster.up(small("kept", racks="a:2"))
+        KafkaCluster.up(small("kept", racks="a:2", metrics=False))
     again = KafkaCluster.up(spec)
     assert {p.topic for p in again.view().partitions} == {"t"}
     assert Topics(again.bootstrap).id("t") == topic and topic.int > 0

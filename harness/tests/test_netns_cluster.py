@@ -38,7 +38,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
     before = Path("/proc/thread-self/ns/net").stat().st_ino
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RACKSPAN_HOME", str(tmp_path_factory.mktemp("home")))
-        spec = small("apart", racks="a:1,b:1,c:1", backend="netns", links={"default": "4ms", "a-c": "20ms"})
+        links = {"default": "4ms", "a-c": "20ms"}
+        spec = small("apart", racks="a:1,b:1,c:1", backend="netns", links=links, metrics=False)
         with KafkaCluster.running(spec) as made:
             yield made
     if os.geteuid() == 0:

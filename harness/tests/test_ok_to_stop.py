@@ -20,7 +20,9 @@ pytestmark = pytest.mark.cluster
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RACKSPAN_HOME", str(tmp_path_factory.mktemp("home")))
-        with KafkaCluster.running(parse({"name": "asked", "racks": "a:1,b:1", "controllers": 1})) as running:
+        with KafkaCluster.running(
+            parse({"name": "asked", "racks": "a:1,b:1", "controllers": 1, "metrics": False})
+        ) as running:
             yield running
 
 

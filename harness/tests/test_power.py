@@ -98,7 +98,7 @@ def test_only_a_voter_keeps_its_metadata_log() -> None:
 
 @pytest.mark.cluster
 def test_a_broker_restarts_with_the_records_that_it_had_flushed(home: Path, tmp_path: Path) -> None:
-    with RunFolder.create(tmp_path, "power") as run, KafkaCluster.running(small("power")) as cluster:
+    with RunFolder.create(tmp_path, "power") as run, KafkaCluster.running(small("power", metrics=False)) as cluster:
         node = cluster.node("a1")
         with pytest.raises(RackspanError, match="kill it first"):
             lose_unflushed(node)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,6 @@ from harness.cluster.kafka_cluster import KafkaCluster
 from harness.cluster.security import client_file
 from harness.common.wait import Pending, wait_for
 from harness.distribution.locate import find
-from harness.spec.cluster_spec import parse
 from harness.spec.topology import SECURE_PORT
 from harness.tests.kafka_tools import script, tool, tool_environment
 from harness.tests.limits import STUCK
@@ -41,16 +38,6 @@ HELP = {
     "connect-mirror-maker": 255,
 }
 USAGE = re.compile(r"usage|Option  ", re.IGNORECASE)
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
-    settings = {"delegation.token.secret.key": secrets.token_urlsafe(24)}
-    spec = {"name": "tools", "racks": "a:1,b:1", "controllers": 1, "users": ["ann", "bob"], "settings": settings}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RACKSPAN_HOME", str(tmp_path_factory.mktemp("home")))
-        with KafkaCluster.running(parse(spec)) as running:
-            yield running
 
 
 def topic(cluster: KafkaCluster, name: str, *lines: str) -> None:

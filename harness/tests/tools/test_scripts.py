@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,29 +14,24 @@ from harness.common.errors import Exit
 from harness.common.paths import claim_block, clusters_folder, project_root, release_block
 from harness.common.wait import Pending, wait_for
 from harness.distribution.locate import find
-from harness.spec.cluster_spec import parse
 from harness.tests.kafka_tools import script, tool
 from harness.tests.limits import STUCK
 
 pytestmark = pytest.mark.cluster
 ALL_OF_IT = "--remove is for all of the cluster: give it with --level 0, without --set and --topic."
-SPEC = {"name": "scripts", "racks": "a:1,b:1", "controllers": 1}
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RACKSPAN_HOME", str(tmp_path_factory.mktemp("home")))
-        with KafkaCluster.running(parse(SPEC)) as running:
-            tool(running, "kafka-topics", "--create", "--topic", "t", "--partitions", "1", "--replication-factor", "2")
-            yield running
+def cluster(cluster: KafkaCluster) -> KafkaCluster:
+    tool(cluster, "kafka-topics", "--create", "--topic", "t", "--partitions", "1", "--replication-factor", "2")
+    return cluster
 
 
 def test_records_are_produced_and_consumed(cluster: KafkaCluster) -> None:
     tool(cluster, "kafka-console-producer", "--topic", "t", stdin="one\ntwo\n")
-    read = ("--topic", "t", "--from-beginning", "--max-messages", "2", "--timeout-ms", "30000", "--group", "readers")
+    read = ("--topic", "t", "--from-beginning", "--max-messages", "2", "--timeout-ms", "30000", "--group", "t-readers")
     assert tool(cluster, "kafka-console-consumer", *read) == "one\ntwo\n"
-    assert " t " in tool(cluster, "kafka-consumer-groups", "--describe", "--group", "readers")
+    assert " t " in tool(cluster, "kafka-consumer-groups", "--describe", "--group", "t-readers")
     load = ("--topic", "t", "--num-records", "10", "--record-size", "10", "--throughput", "-1")
     done = script("kafka-producer-perf-test", *load, "--bootstrap-server", cluster.bootstrap)
     assert "10 records sent" in done.stdout, done.stderr
