@@ -121,11 +121,11 @@ def test_a_url_of_another_kind_is_refused(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_hdfs_without_hadoop_is_an_error_of_the_machine(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HADOOP_HOME", raising=False)
     monkeypatch.delenv("ARROW_LIBHDFS_DIR", raising=False)
-    assert main(["check", "hdfs://127.0.0.1:1/run", "--out", "out"]) == ENVIRONMENT
+    assert main(["check", "hdfs://127.0.0.1:1/run", "--out", str(tmp_path / "out")]) == ENVIRONMENT
     assert "hdfs://127.0.0.1:1 cannot be read or written" in (said := capsys.readouterr().err)
     assert "set HADOOP_HOME" in said
 
