@@ -73,9 +73,10 @@ def test(
     progress = ConsoleProgress()
     begin = time.monotonic()
     _prepare([item.name for item in chosen], named, full=full, checks=not suites and not stage, progress=progress)
+    ready = time.monotonic()
     wanted = [system_tests(SYSTEM_TESTS, suites, folder)] if suites else [item.stage() for item in chosen]
     results = test_stages.run(wanted, folder / "logs", progress, jobs, extra)
-    times = test_times.write(folder, results, time.monotonic() - begin)
+    times = test_times.write(folder, results, ready - begin, time.monotonic() - ready)
     report_failures(folder)
     if not suites and not stage and not full:
         err.print(stage_list.skipped_without_full(listed), markup=False)

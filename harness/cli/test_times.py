@@ -14,8 +14,10 @@ NAME = "times.json"
 SLOWEST = 20
 
 
-def write(folder: Path, results: Sequence[StageResult], wall_seconds: float) -> Path:
-    """Writes `times.json` into a results folder: the longest stage first, the slowest test first."""
+def write(folder: Path, results: Sequence[StageResult], setup_seconds: float, wall_seconds: float) -> Path:
+    """Writes `times.json` into a results folder: the longest stage first, the slowest test first. `wall_seconds` are
+    those after the set-up.
+    """
     stages = [
         {
             "stage": r.name,
@@ -27,6 +29,7 @@ def write(folder: Path, results: Sequence[StageResult], wall_seconds: float) -> 
     ]
     tests = sorted(((t.seconds, t.test, r.name) for r in results for t in r.tests), reverse=True)[:SLOWEST]
     data = {
+        "setup_seconds": round(setup_seconds, 1),
         "wall_seconds": round(wall_seconds, 1),
         "cpu_seconds": round(sum(r.cpu_seconds for r in results), 1),
         "stages": stages,

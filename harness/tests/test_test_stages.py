@@ -195,7 +195,7 @@ def test_times_name_the_longest_stage_and_the_slowest_tests(tmp_path: Path) -> N
     (tmp_path / "r.xml").write_text(suite)
     tests = tuple(test_counts.times(tmp_path))
     results = [StageResult("short", Counts(1), 2.0, 3.04), StageResult("long", Counts(30, 1, 2), 60.0, 30.0, tests)]
-    data = json.loads(test_times.write(tmp_path, results, 61.0).read_text())
+    data = json.loads(test_times.write(tmp_path, results, 9.0, 61.0).read_text())
     assert data["stages"][0] == {
         "stage": "long",
         "wall_seconds": 60.0,
@@ -204,7 +204,7 @@ def test_times_name_the_longest_stage_and_the_slowest_tests(tmp_path: Path) -> N
         "failed": 1,
         "skipped": 2,
     }
-    assert (data["wall_seconds"], data["cpu_seconds"]) == (61.0, 33.0)
+    assert (data["setup_seconds"], data["wall_seconds"], data["cpu_seconds"]) == (9.0, 61.0, 33.0)
     assert [t["test"] for t in data["slowest_tests"]] == [f"a.B.t{n}" for n in range(29, 9, -1)]
     assert data["slowest_tests"][0] == {"test": "a.B.t29", "stage": "long", "seconds": 29.2}
 
