@@ -19,8 +19,8 @@ from harness.benchmark.plan import fault_first, planned, take_turns
 from harness.benchmark.stalls import stall_seed, stalled
 from harness.benchmark.validity import late, reasons, saturated, too_late
 from harness.benchmark.workload import BlockFault, Limits, Mode, Ramp, Workload
-from harness.cluster.jvm_options import QUICK
 from harness.cluster.kafka_cluster import KafkaCluster
+from harness.common.jvm_flags import QUICK
 from harness.common.progress import Progress
 from harness.common.wait import Pending, pause, wait_for
 from harness.faults.process import nodes_down

@@ -18,9 +18,10 @@ from pathlib import Path
 from harness.backends.base import end_processes
 from harness.backends.local import MARKER, LocalBackend, LocalHost
 from harness.cluster.cluster_view import view
-from harness.cluster.jvm_options import NO_JMX, QUICK
+from harness.cluster.jvm_options import NO_JMX
 from harness.cluster.storage import random_id
 from harness.common.errors import RackspanError
+from harness.common.jvm_flags import QUICK
 from harness.common.paths import claim_block, locked, locked_wait, project_root, release_block
 from harness.common.progress import Progress, Update
 from harness.common.wait import wait_for

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from harness.common.jvm_flags import QUICK
 from harness.distribution.locate import Distribution
 from harness.spec.topology import Node
 
-QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 FULL = ("-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35")
 NO_JMX = "-Djava.awt.headless=true"  # in place of the JMX agent, which scripts start where no option is set
 

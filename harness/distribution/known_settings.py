@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Mapping
 
 from harness.common.errors import environment_error, usage_error
+from harness.common.jvm_flags import QUICK
 from harness.common.validation import unknown
 from harness.distribution.locate import Distribution
 
@@ -32,7 +33,7 @@ def known_settings(distribution: Distribution) -> dict[str, str]:
     Raises RackspanError (exit code 4).
     """
     command = [distribution.script("kafka-run-class.sh"), "kafka.server.KafkaConfig"]
-    brief = os.environ | {"KAFKA_JVM_PERFORMANCE_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+    brief = os.environ | {"KAFKA_JVM_PERFORMANCE_OPTS": " ".join(QUICK)}
     ran = subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, env=brief)
     found = dict(_ENTRY.findall(ran.stdout))
     if ran.returncode or not found:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from harness.common.jvm_flags import QUICK
 from harness.distribution.locate import Distribution, find
 from harness.ducktape_support.shared_clusters import PIPE
 from harness.hosts.host import Host
@@ -19,7 +20,7 @@ from harness.network.namespaces import network
 
 FOLDER = "RACKSPAN_LOAD_CLIENT"  # environment of tests: where this session's resident load client is
 # Clients live for seconds: a fast start is worth more than fast code.
-JVM = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
+JVM = ("-Xmx128m", *QUICK, "-Xshare:auto")
 
 
 def start_client(

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.common.jvm_flags import QUICK
 from harness.common.paths import locked_wait
 from harness.common.wait import wait_for
 from harness.load.client import LoadClient, LoadClientError, Status
 from harness.load.command import java_command, load_jar
 
 # Runs take seconds: a fast start is worth more than fast code.
-JVM = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
+JVM = ("-Xmx512m", *QUICK, "-Xshare:auto")
 _SOCKET, _LOG = "socket", "resident.log"
 _END_SECONDS = 30.0
 

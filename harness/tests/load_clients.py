@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from harness.cluster.jvm_options import QUICK
+from harness.common.jvm_flags import QUICK
 from harness.common.wait import wait_for
 from harness.load.client import LoadClient
 from harness.load.command import Copy, Produce, Read, java_command

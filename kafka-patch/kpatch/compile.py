@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -114,13 +114,7 @@ def compile_strict(what: str, sources: list[Path], target: Path, path: Iterable[
     """Compiles sources of our own that belong to no upstream module, under the strict rules `but` some lints."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    options: list[object] = ["-proc:none", "-g", "--release", 17, "-encoding", "UTF-8", "-d", target]
-    _run(
-        what,
-        [tools().javac, *_BRIEF],
-        [*options, "-cp", _join(path), *_STRICT, *(f"-Xlint:-{b}" for b in but)],
-        sources,
-    )
+    _javac(tools(), what, 17, target, path, [*_STRICT, *(f"-Xlint:-{b}" for b in but)], sources)
 
 
 def _compile_module(
@@ -137,10 +131,22 @@ def _compile_module(
             ["-cp", _join(path), "-d", target, "-nowarn", *_scalac_options(module)],
             [*scala, *java],
         )
-    common = ["-proc:none", "-g", "--release", module.release, "-encoding", "UTF-8", "-d", target, "-cp", _join(path)]
-    _run(module.artifact, [tool.javac, *_BRIEF], [*common, "-nowarn"], java)
+    _javac(tool, module.artifact, module.release, target, path, ["-nowarn"], java)
     # Ours once more under the strict rules; upstream's own sources do not pass them.
-    _run(module.artifact, [tool.javac, *_BRIEF], [*common, *_STRICT], ours)
+    _javac(tool, module.artifact, module.release, target, path, _STRICT, ours)
+
+
+def _javac(
+    tool: Tools,
+    what: str,
+    release: int,
+    target: Path,
+    path: Iterable[Path],
+    more: Sequence[str],
+    sources: list[Path],
+) -> None:
+    options = ["-proc:none", "-g", "--release", release, "-encoding", "UTF-8", "-d", target, "-cp", _join(path), *more]
+    _run(what, [tool.javac, *_BRIEF], options, sources)
 
 
 def _scalac_options(module: upstream.Module) -> list[object]:

@@ -9,6 +9,7 @@ from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest
 
 TOPIC = "orders"
+MODES = {"quorum": acks.QUORUM, "all": "all"}
 # Much longer than the test waits for an acknowledgement.
 SETTINGS = {**acks.CALM, "controller.socket.timeout.ms": 600000}
 
@@ -22,15 +23,15 @@ class SilentController(RackTest):
         with self.racks(spec, [expect.OVERTAKEN, expect.LEFT_BEFORE_CONNECTED], shared=False) as kafka:
             self.topics(kafka).create(TOPIC, [[1, 2, 3]], min_insync_replicas=2)
             producers = {
-                mode: self.producer(kafka, name, TOPIC, acks=mode, rate=50, delivery_timeout_ms=240000)
-                for name, mode in (("quorum", acks.QUORUM), ("all", "all"))
+                name: self.producer(kafka, name, TOPIC, acks=mode, rate=50, delivery_timeout_ms=240000)
+                for name, mode in MODES.items()
             }
             for producer in producers.values():
                 producer.wait_totals("the producer to be warm", lambda t: t["acked"] >= 50)
             (active,) = kafka.kafka.select("controller")
             kafka.kafka.pause("c1")
             paused = self.run.event("note", "broker 3 is paused: the set is brokers 1 and 2", "point", {})
-            acks.wait_acknowledged(producers[acks.QUORUM], paused, 50)
+            acks.wait_acknowledged(producers["quorum"], paused, 50)
             with nodes_down(kafka.kafka, ["b1", active.name], how="pause", events=self.run):
                 kafka.kafka.resume("c1")
                 left = self.run.event("note", "brokers 1 and 3 are left", "point", {})
