@@ -86,16 +86,15 @@ def expect_range(kafka: KafkaRacks, topic: str, to: int | None, reached: bool) -
     """Waits until the ledger has one range of a topic, from its first record on, with who and why."""
     wanted = {"partition": 0, "from": 0, "to": to, "promisedRacks": 2, "reached": reached, "joined": 1}
 
-    def as_wanted() -> bool | Pending:
-        ranges = ledger(kafka, topic)["ranges"]
-        return (len(ranges) == 1 and wanted.items() <= ranges[0].items()) or Pending(f"the ledger {ranges}")
+    def as_wanted() -> dict[str, Any] | Pending:
+        found = ledger(kafka, topic)
+        ranges = found["ranges"]
+        return found if len(ranges) == 1 and wanted.items() <= ranges[0].items() else Pending(f"the ledger {ranges}")
 
-    wait_for(f"{wanted} in the ledger of {topic}", as_wanted, 60)
-    found = ledger(kafka, topic)
+    found = wait_for(f"{wanted} in the ledger of {topic}", as_wanted, 60)
     assert found["answer"] == ("yes" if reached else "no"), found
-    assert (found["ranges"][0]["degrade"]["reason"], found["ranges"][0]["degrade"]["by"]) == (WHY, "User:ANONYMOUS"), (
-        found
-    )
+    said = found["ranges"][0]["degrade"]
+    assert (said["reason"], said["by"]) == (WHY, "User:ANONYMOUS"), found
 
 
 def ended(topics: Topics, topic: str) -> bool | Pending:

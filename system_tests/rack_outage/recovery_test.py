@@ -13,9 +13,9 @@ class Recovery(RackTest):
 
     def test_original_value_restored_after_outage(self) -> None:
         """With the value restored, a second outage is refused again: it is really in force."""
-        with self.racks(self.spec("a:1,b:1,c:1", settings=PATIENT)) as kafka:
+        with self.racks(self.spec("a:2,b:1,c:1", settings=PATIENT)) as kafka:
             topics = self.topics(kafka)
-            topics.create("t", [[1, 2]], min_insync_racks=2)
+            topics.create("t", [[1, 3]], min_insync_racks=2)
             with rack_down(kafka.kafka, "b", events=self.run):
                 kafka.wait_in_sync("t", {1})
                 refused = self.produce(kafka, "refused", "t", 20, retries=0)

@@ -12,11 +12,11 @@ class SpanningIsr(RackTest):
 
     def test_acknowledged_when_isr_spans(self) -> None:
         """Two racks required and two spanned, three of three, and one of three spare."""
-        with self.racks(self.spec("a:1,b:1,c:1", settings=PATIENT)) as kafka:
+        with self.racks(self.spec("a:2,b:1,c:1", settings=PATIENT)) as kafka:
             topics = self.topics(kafka)
-            topics.create("two", [[1, 2], [2, 3]], min_insync_replicas=2, min_insync_racks=2)
-            topics.create("three", [[1, 2, 3]], min_insync_replicas=2, min_insync_racks=3)
-            topics.create("spare", [[1, 2, 3]], min_insync_replicas=2, min_insync_racks=2)
+            topics.create("two", [[1, 3], [3, 4]], min_insync_replicas=2, min_insync_racks=2)
+            topics.create("three", [[1, 3, 4]], min_insync_replicas=2, min_insync_racks=3)
+            topics.create("spare", [[1, 3, 4]], min_insync_replicas=2, min_insync_racks=2)
             sent = {name: self.produce(kafka, name, name, 100, rate=200) for name in ("two", "three", "spare")}
             for name, acks in sent.items():
                 expect.all_acknowledged(acks, 100)
