@@ -4,6 +4,7 @@ successor as soon as there is one.
 
 from __future__ import annotations
 
+from harness.common.wait import wait_for
 from harness.faults.process import nodes_down
 from system_tests.lib import acks, expect
 from system_tests.lib.base import RackTest
@@ -37,6 +38,8 @@ class SilentController(RackTest):
                 left = self.run.event("note", "brokers 1 and 3 are left", "point", {})
                 for producer in producers.values():
                     acks.wait_acknowledged(producer, left, 50)
+                # Until it is fenced, an admin client may happen to ask broker 2.
+                wait_for("broker 2 to be fenced", lambda: 2 not in kafka.kafka.view().racks, 60)
                 self.topics(kafka).create("later", [[1, 3]])
             kafka.wait_in_sync(TOPIC, seconds=60)
             sent = [producer.end() for producer in producers.values()]
