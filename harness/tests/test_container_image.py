@@ -12,6 +12,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from docker.types import IPAMConfig, IPAMPool
 
+from harness.common.jvm_flags import QUICK
 from harness.common.progress import Progress
 from harness.common.wait import Pending, wait_for
 from harness.distribution import container_image
@@ -22,7 +23,7 @@ NET = "198.19.77"
 ADDRESS = f"{NET}.10"
 ID = "u1f0mCSBTk6UBl3gqAEYdg"
 DATA = "/var/lib/kafka/data"
-SMALL = {"KAFKA_HEAP_OPTS": "-Xmx384m", "KAFKA_JVM_PERFORMANCE_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
+SMALL = {"KAFKA_HEAP_OPTS": "-Xmx384m", "KAFKA_JVM_PERFORMANCE_OPTS": " ".join(QUICK)}
 # As the pods of config/kubernetes have it. A tmpfs of Docker belongs to root; an emptyDir does not.
 RESTRICTED: dict[str, Any] = {
     "user": "1000:1000",
