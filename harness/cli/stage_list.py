@@ -87,7 +87,7 @@ class ListedStage:
 
 def all_stages(folder: Path, full: bool) -> list[ListedStage]:
     """All stages: checks of the text, then about the longest first; results below `folder`."""
-    reports, long = folder / "reports", CAMPAIGN if full else Stage.limit
+    reports = folder / "reports"
     made = [
         *_checks_of_text(),
         _system_tests(ACKS_TESTS, folder / "acks", full),
@@ -113,14 +113,12 @@ def all_stages(folder: Path, full: bool) -> list[ListedStage]:
                 "-m",
                 "documents" if full else "documents and not slow",
             ),
-            limit=long,
             only_full="heavy commands, long documents",
         ),
         ListedStage(
             "soak",
             ("harness", "spark_analysis"),
             lambda: _soak(reports / "soak", full),
-            limit=long,
             only_full="24 of 30 cycles",
         ),
         _rackspan("upstream tests", KAFKA, reports / "upstream", "verify-stock", "--out"),
@@ -143,7 +141,7 @@ def all_stages(folder: Path, full: bool) -> list[ListedStage]:
             ListedStage("empty machine", ("rackspan", "requirements.lock"), lambda: command, place, 2 * CAMPAIGN)
         )
     return [
-        *made,
+        *(replace(item, limit=max(item.limit, CAMPAIGN)) if full and item.only_full else item for item in made),
         *(replace(item, limit=max(item.limit, CAMPAIGN), only_full="all", default=False) for item in long_only),
     ]
 

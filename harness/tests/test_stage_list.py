@@ -64,6 +64,14 @@ def test_the_soak_has_six_cycles_by_default_and_thirty_with_full() -> None:
         assert expected in " ".join(soak.command)
 
 
+def test_what_only_full_runs_may_take_three_hours() -> None:
+    default, long = ({item.name: item for item in all_stages(Path("results"), full)} for full in (False, True))
+    more = {name for name, item in default.items() if item.default and item.only_full}
+    assert {"acks system tests", "analysis", "soak"} <= more
+    assert all(default[name].limit < 2 * 3600 <= long[name].limit for name in more)
+    assert all(default[name].limit == item.limit for name, item in long.items() if name not in more)
+
+
 def test_every_stage_has_a_limit_and_depends_on_paths_that_exist() -> None:
     for item in all_stages(Path("results"), True):
         assert 0 < Stage.teardown < item.limit < 7 * 3600
