@@ -133,6 +133,35 @@ final class AckQuorumTest {
     }
 
     @Test
+    void aFollowerThatHadAllThatIsMissedWakesNobody() {
+        quorum.await();
+        report(2, 5);
+        assertFalse(quorum.reached(3, ALL, 3, 1, null));
+        assertFalse(quorum.reached(5, ALL, 2, 2, null));
+        assertFalse(fetch(2, 6), "it had both");
+        assertFalse(quorum.reached(7, ALL, 2, 2, null));
+        assertTrue(fetch(2, 7), "it lacked one of them");
+    }
+
+    @Test
+    void aFollowerThatHadOnlyTheLowestThatIsMissedWakesForTheOthers() {
+        quorum.await();
+        assertFalse(quorum.reached(5, ALL, 2, 1, null));
+        report(2, 6);
+        assertFalse(quorum.reached(8, ALL, 2, 1, null));
+        assertTrue(fetch(2, 8));
+    }
+
+    @Test
+    void theFirstReportOfAnEpochWakesThoughTheLogEndWasBeyondBefore() {
+        quorum.await();
+        report(2, 6);
+        quorum.startEpoch(followers.values());
+        assertFalse(quorum.reached(5, ALL, 2, 1, null));
+        assertTrue(fetch(2, 7));
+    }
+
+    @Test
     void aReportFromWhereTheLogEndWasWakesOnlyIfItIsTheFirstOfAnEpoch() {
         quorum.await();
         report(2, 3);

@@ -3,6 +3,8 @@ package io.rackspan.cluster;
 
 import org.junit.jupiter.api.Test;
 
+import java.util.List;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -73,6 +75,22 @@ final class FollowerDelaysTest {
         assertEquals(255, delays.delayMs(2, 10_000), "the oldest mark that is left");
         delays.reported(2, 10_000, 10_000);
         assertEquals(25.5, delays.delayMs(2, 20_000), 1e-9);
+    }
+
+    @Test
+    void theOldestUnreportedAppendIsFoundAmongAllThatAreRemembered() {
+        for (int first : List.of(1, 100, 1_000)) {
+            delays.clear();
+            for (int i = first; i < first + 600; i++)
+                delays.appended(2 * i, i);
+            int oldest = first + 600 - 256;
+            for (int reported = 2 * oldest - 3; reported < 2 * (first + 600); reported++) {
+                delays.reported(reported, reported, 0);
+                int unreported = Math.max(oldest, reported / 2 + 1);
+                double expected = unreported < first + 600 ? 1_000_000 - unreported : 0;
+                assertEquals(expected, delays.delayMs(reported, 1_000_000), "reported " + reported + " of appends from " + first);
+            }
+        }
     }
 
     @Test

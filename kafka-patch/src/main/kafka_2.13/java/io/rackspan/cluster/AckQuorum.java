@@ -42,8 +42,8 @@ public final class AckQuorum {
     /** What is counted over, and what that is based on. */
     private record View(PartitionState state, BrokerRacks racks, int minReplicas, int minRacks, List<Integer> members, QuorumMembers<Replica> quorum) { }
 
-    /** The lowest offset that checks have missed, and what all of them counted over; null for the latter if they differ. */
-    private record Missed(long offset, QuorumMembers<Replica> quorum) { }
+    /** The lowest and the highest offset that checks have missed, and what all of them counted over; null for the latter if they differ. */
+    private record Missed(long lowest, long highest, QuorumMembers<Replica> quorum) { }
 
     private static final Logger LOG = LoggerFactory.getLogger(AckQuorum.class);
 
@@ -165,14 +165,17 @@ public final class AckQuorum {
 
     /**
      * True if a follower whose log end was `endBefore` has reported what waiters miss, so that they are to be checked. Call it after the report is
-     * noted. Another report from where the log end was brings nothing, unless it is the first of a leader epoch. Takes no lock.
+     * noted. A follower that had all that is missed before, or whose log end has not moved, brings nothing, unless it is its first report of a leader
+     * epoch. Takes no lock.
      */
     public boolean wakes(Replica follower, long endBefore) {
-        Missed lowest = missed;
-        if (lowest == null)
+        Missed known = missed;
+        if (known == null)
             return false;
         long end = end(follower);
-        if (end < lowest.offset || end == endBefore && !confirms(follower) || lowest.quorum != null && !lowest.quorum.hold(lowest.offset, ends))
+        if (end < known.lowest || (end == endBefore || endBefore >= known.highest) && !confirms(follower))
+            return false;
+        if (known.quorum != null && !known.quorum.hold(known.lowest, ends))
             return false;
         woken();
         return true;
@@ -215,7 +218,8 @@ public final class AckQuorum {
 
     private synchronized void misses(long offset, QuorumMembers<Replica> quorum) {
         Missed known = missed;
-        missed = known == null ? new Missed(offset, quorum) : new Missed(Math.min(known.offset, offset), known.quorum == quorum ? quorum : null);
+        missed = known == null ? new Missed(offset, offset, quorum)
+            : new Missed(Math.min(known.lowest, offset), Math.max(known.highest, offset), known.quorum == quorum ? quorum : null);
     }
 
     private synchronized void woken() {

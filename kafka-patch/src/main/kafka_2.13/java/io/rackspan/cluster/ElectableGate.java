@@ -46,10 +46,10 @@ public final class ElectableGate {
     private record Awaited(Electable committed, Electable proposed, int minReplicas, int minRacks, BrokerRacks racks, List<Integer> members) { }
 
     /** What the committed set was looked at with, and found to suffice. */
-    private record Checked(PartitionState state, Assignment assignment, int minReplicas, int minRacks, BrokerRacks racks) {
+    private record Checked(PartitionState state, Assignment assignment, int minReplicas, RackRules rules, BrokerRacks racks) {
 
-        private boolean isOf(PartitionState otherState, Assignment otherAssignment, int otherMinReplicas, int otherMinRacks, BrokerRacks otherRacks) {
-            return state == otherState && assignment == otherAssignment && minReplicas == otherMinReplicas && minRacks == otherMinRacks && racks == otherRacks;
+        private boolean isOf(PartitionState otherState, Assignment otherAssignment, int otherMinReplicas, RackRules otherRules, BrokerRacks otherRacks) {
+            return state == otherState && assignment == otherAssignment && minReplicas == otherMinReplicas && rules == otherRules && racks == otherRacks;
         }
     }
 
@@ -240,14 +240,14 @@ public final class ElectableGate {
         PartitionState state = partition.state();
         Assignment replicas = assignment;
         int minReplicas = partition.minReplicas(log);
-        int minRacks = racks.effectiveQuorumRacks(state);
+        RackRules rules = racks.rules();
         BrokerRacks where = racks.brokerRacks();
         Checked last = checked;
-        if (last != null && nowMs >= checkedMs && nowMs < checkedMs + CHECK_MS && last.isOf(state, replicas, minReplicas, minRacks, where))
+        if (last != null && nowMs >= checkedMs && nowMs < checkedMs + CHECK_MS && last.isOf(state, replicas, minReplicas, rules, where))
             return false;
         boolean due = choice(state.isr(), answered, nowMs) != null;
         checkedMs = nowMs;
-        checked = due || !mayStay ? null : new Checked(state, replicas, minReplicas, minRacks, where);
+        checked = due || !mayStay ? null : new Checked(state, replicas, minReplicas, rules, where);
         return due;
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rackspan.cluster;
 
-import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * How long followers of one partition take to report what the leader has appended, in ms: a moving average, or the time that the oldest append is
@@ -17,14 +17,14 @@ final class FollowerDelays {
     private static final int MARKS = 256;
 
     private static final class Follower {
-        private long reported = 0;
+        private volatile long reported = 0;
         private double average = 0;
     }
 
     // Made with the first mark: most partitions of a broker never have one
     private long[] ends = {};
     private long[] times = {};
-    private final Map<Integer, Follower> followers = new HashMap<>();
+    private final Map<Integer, Follower> followers = new ConcurrentHashMap<>();
     private long marks = 0;
 
     /** The log of the leader ends here now. */
@@ -45,8 +45,14 @@ final class FollowerDelays {
         times[next] = nowMs;
     }
 
-    /** A follower reports its log end. */
-    synchronized void reported(int follower, long end, long nowMs) {
+    /** A follower reports its log end. Takes no lock if that has not moved on. */
+    void reported(int follower, long end, long nowMs) {
+        Follower known = followers.get(follower);
+        if (known == null || end > known.reported)
+            moved(follower, end, nowMs);
+    }
+
+    private synchronized void moved(int follower, long end, long nowMs) {
         Follower known = followers.computeIfAbsent(follower, id -> new Follower());
         if (end <= known.reported)
             return;
@@ -71,9 +77,16 @@ final class FollowerDelays {
 
     /** When the oldest append behind an offset was made; -1 if there is none. */
     private long unreportedSince(long reported) {
-        for (long mark = Math.max(0, marks - MARKS); mark < marks; mark++)
-            if (ends[(int) (mark % MARKS)] > reported)
-                return times[(int) (mark % MARKS)];
-        return -1;
+        long from = Math.max(0, marks - MARKS);
+        long to = marks;
+        // Ends grow from mark to mark
+        while (from < to) {
+            long middle = (from + to) >>> 1;
+            if (ends[(int) (middle % MARKS)] > reported)
+                to = middle;
+            else
+                from = middle + 1;
+        }
+        return from < marks ? times[(int) (from % MARKS)] : -1;
     }
 }

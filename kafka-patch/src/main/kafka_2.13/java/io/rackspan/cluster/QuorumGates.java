@@ -73,6 +73,16 @@ public final class QuorumGates {
         return partition.log();
     }
 
+    /** True while a request waits here or there is an electable set: the reports of followers are of interest. */
+    public boolean isActive() {
+        return quorum.isAwaited() || electable.isActive();
+    }
+
+    /** True if the high watermark may not move: the in-sync replicas are in too few racks, or a member of an electable set is not among them. */
+    public boolean holdsHighWatermark(PartitionState state) {
+        return racks.holdsHighWatermark() || electable.holdsHighWatermark(state);
+    }
+
     /** True if this broker leads and the partition has an electable set. */
     boolean hasElectable() {
         return partition.log() != null && !electable.committed().isEmpty();
