@@ -13,8 +13,8 @@ from harness.benchmark.cpu_usage import CpuTicks
 
 # Idle for so much of so many seconds: clusters that start one after the other leave shorter gaps, and those that have
 # too little time lose more of it by elections, retries and reconnects than is idle.
-WINDOW_S = 45
-IDLE = 0.3
+WINDOW_S = 30
+IDLE = 0.25
 
 
 class IdleProcessors:

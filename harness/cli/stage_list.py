@@ -104,6 +104,12 @@ def all_stages(folder: Path, full: bool) -> list[ListedStage]:
             "system_tests/tests",
         ),
         _rackspan("main job", ("harness", "spark_analysis"), folder / "main", "run", *SHORT, "--results"),
+        ListedStage(
+            "soak",
+            ("harness", "spark_analysis"),
+            lambda: _soak(reports / "soak", full),
+            only_full="24 of 30 cycles",
+        ),
         replace(
             _pytest(
                 "documents",
@@ -114,12 +120,6 @@ def all_stages(folder: Path, full: bool) -> list[ListedStage]:
                 "documents" if full else "documents and not slow",
             ),
             only_full="heavy commands, long documents",
-        ),
-        ListedStage(
-            "soak",
-            ("harness", "spark_analysis"),
-            lambda: _soak(reports / "soak", full),
-            only_full="24 of 30 cycles",
         ),
         _rackspan("upstream tests", KAFKA, reports / "upstream", "verify-stock", "--out"),
         ListedStage(
