@@ -158,8 +158,7 @@ public final class RackGates {
 
     /** See {@link RackSpan#holdsHighWatermark} and {@link LedgerGate#holds}. */
     public boolean holdsHighWatermark() {
-        RackRules rules = metadata.rackRules();
-        return !RackRules.isOff(rules) && (span.holdsHighWatermark(rules.minRacks(topic), partition.state().isr(), original) || ledger.holds());
+        return span.holdsHighWatermark(minRacks(), partition.state().isr(), original) || ledger.holds();
     }
 
     /**
