@@ -30,6 +30,7 @@ RACK_FOLDERS = ("proposals", "rack_outage", "upgrade")
 # the shortest test that fails without it.
 LONG_TESTS: dict[str, tuple[str, ...]] = {
     "system_tests/acks/compatibility_test.py": ("Compatibility.test_refused_by_brokers_that_do_not_know_it",),
+    "system_tests/acks/electable_set_lost_test.py": (),  # ElectableUncleanElectionsTest, of JUnit
     "system_tests/acks/lagging_follower_elected_test.py": (),  # planned_move_test
     "system_tests/frameworks/exactly_once_test.py": (),  # acks/exactly_once_test
     "system_tests/frameworks/spark_test.py": (),  # rack_down_test, with other clients

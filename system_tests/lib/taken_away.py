@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from harness.common.wait import Pending, wait_for
 from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.faults.base import Events
 from harness.faults.process import How, nodes_down
+from system_tests.lib.electable_set import choose_leader, electable_set
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def brokers_away(
     seconds: float,
     how: How = "kill",
 ) -> Iterator[None]:
-    """Takes brokers away, where `down` are already; without brokers nothing happens.
+    """Takes brokers away, where `down` are already, and waits for their return; without brokers nothing happens.
 
     `replicas` of each topic, which has one partition; `seconds` that the controller may take.
     """
@@ -43,32 +43,33 @@ def _reacted(
 ) -> None:
     """Waits until each topic has the in-sync replicas that it can have without these brokers, for its leader too.
 
-    It can have no leader while its electable set is down.
+    It can have no leader while its electable set is down. Where all of the set came back from an unclean shutdown, one
+    of it is chosen, as an operator would: processes that were killed have all that was acknowledged.
     """
     for topic, assigned in replicas.items():
         if not (left := set(assigned) - down):
             wait_for(f"{topic} to have no leader", partial(_leaderless, kafka, topic), seconds)
         elif wait_for(f"a leader of {topic}", partial(_found_leader, kafka, topic, down), seconds) == "elected":
             kafka.wait_in_sync(topic, left, seconds)
+        elif (electable := electable_set(kafka, topic)).is_lost and (back := electable.members - down):
+            choose_leader(kafka, topic, min(back), seconds)
+            kafka.wait_in_sync(topic, left, seconds)
         else:
+            left -= electable.unclean
             wait_for(f"the ISR of {topic} to be {sorted(left)}", partial(_in_sync, kafka, topic, left), seconds)
 
 
 def _found_leader(kafka: KafkaRacks, topic: str, down: AbstractSet[int]) -> Literal["elected", "impossible"] | Pending:
-    """Elected when a broker that is up leads the topic, impossible when all of its electable set is down."""
+    """Elected when a broker that is up leads the topic, impossible when all of its electable set is down, or came back
+    from an unclean shutdown.
+    """
     leaders = {p.leader for p in kafka.kafka.view().partitions if p.topic == topic}
     if leaders and leaders.isdisjoint({-1, *down}):
         return "elected"
-    members = _electable(kafka, topic)
-    if leaders == {-1} and members and members <= down:
+    electable = electable_set(kafka, topic)
+    if leaders == {-1} and electable.members and electable.members <= electable.unclean | down:
         return "impossible"
-    return Pending(f"led by {sorted(leaders)}, electable {sorted(members)}, down {sorted(down)}")
-
-
-def _electable(kafka: KafkaRacks, topic: str) -> set[int]:
-    """Members of the electable set of a topic with one partition; none where it has no set."""
-    found = re.search(r"Electable: ([\d,]+)", kafka.tool("kafka-topics.sh", "--describe", "--topic", topic))
-    return set(map(int, found[1].split(","))) if found else set()
+    return Pending(f"led by {sorted(leaders)}, {electable}, down {sorted(down)}")
 
 
 def _in_sync(kafka: KafkaRacks, topic: str, wanted: AbstractSet[int]) -> bool | Pending:

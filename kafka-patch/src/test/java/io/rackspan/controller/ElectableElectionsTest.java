@@ -135,13 +135,6 @@ final class ElectableElectionsTest {
     }
 
     @Test
-    void anUncleanElectionByTheToolIsRefusedWhileThereIsALeader() throws Exception {
-        controller.alterElectable(List.of(1, 3), 1, 2, 3, 4);
-        assertEquals(Errors.ELECTION_NOT_NEEDED, controller.elect(ElectionType.UNCLEAN));
-        assertEquals("[1, 3]", controller.electable());
-    }
-
-    @Test
     void aControlledShutdownHandsOverToAMember() throws Exception {
         controller.alterElectable(List.of(1, 3), 1, 2, 3, 4);
         controller.shutDown(1);
@@ -261,18 +254,6 @@ final class ElectableElectionsTest {
     }
 
     @Test
-    void aLostSetDoesNotElectFromTheIsr() throws Exception {
-        controller.alterElectable(List.of(1, 3), 1, 2, 3, 4);
-        restart(3, false);
-        restart(1, false);
-        assertEquals("[1, 3] with unclean [1, 3]", controller.electable());
-        assertEquals(Set.of(2, 4), controller.isr());
-        assertEquals(NOBODY, controller.leader());
-        assertEquals(Errors.NONE, controller.elect(ElectionType.UNCLEAN));
-        assertEquals("[]", controller.electable());
-    }
-
-    @Test
     void anUnregisteredMemberIsMarked() throws Exception {
         controller.alterElectable(List.of(1, 3), 1, 2, 3, 4);
         controller.fence(3);
@@ -289,34 +270,6 @@ final class ElectableElectionsTest {
         controller.unregister(1);
         assertEquals(3, controller.leader());
         assertEquals("[1, 3] with unclean [1]", controller.electable());
-    }
-
-    @Test
-    void anUncleanElectionEmptiesTheSet() throws Exception {
-        controller.alterElectable(List.of(1, 3), 1, 2, 3, 4);
-        controller.fence(3, 1);
-        assertEquals(NOBODY, controller.leader());
-        assertEquals(Errors.NONE, controller.elect(ElectionType.UNCLEAN));
-        assertEquals(2, controller.leader());
-        assertEquals(Set.of(2), controller.isr());
-        assertEquals("[]", controller.electable());
-        controller.heartbeat(3, false);
-        controller.fence(2);
-        assertEquals(NOBODY, controller.leader(), "the former members are as any others");
-    }
-
-    @Test
-    void anUncleanElectionByTheSettingEmptiesTheSetOnlyWhereNoMemberMayLead() throws Exception {
-        controller.alterElectable(List.of(1, 3), 1, 2, 3, 4);
-        controller.alter(new ConfigResource(ConfigResource.Type.TOPIC, "t"), "unclean.leader.election.enable", "true");
-        controller.fence(1);
-        assertEquals(3, controller.leader());
-        assertEquals("[1, 3]", controller.electable());
-        assertEquals(Set.of(2, 3, 4), controller.isr());
-        controller.fence(3);
-        assertEquals(2, controller.leader());
-        assertEquals("[]", controller.electable());
-        assertEquals(Set.of(2), controller.isr());
     }
 
     /** The broker has a second disk. */

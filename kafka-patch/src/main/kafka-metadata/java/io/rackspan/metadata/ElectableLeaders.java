@@ -11,6 +11,7 @@ import io.rackspan.protocol.Electable;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.List;
 import java.util.function.IntPredicate;
 
@@ -32,6 +33,17 @@ public final class ElectableLeaders {
     /** True if this replica may lead: one of the electable set if there is one, else one that the base allows. */
     public static boolean mayLead(Electable electable, int replica, Collection<Integer> replicas, boolean byTheBase) {
         return electable.isEmpty() ? byTheBase : electable.mayLead(replica) && replicas.contains(replica);
+    }
+
+    /**
+     * The replicas in the order in which an unclean election tries them. First come those that the base allows, so that what acks=all acknowledged is not
+     * lost where it would not be without the set, and the members of the set, as a member whose process was killed has all that was acknowledged; then
+     * the others. Each in the order of the assignment, by which an operator chooses.
+     */
+    public static List<Integer> inUncleanOrder(Electable electable, List<Integer> replicas, IntPredicate byTheBase) {
+        if (electable.isEmpty())
+            return replicas;
+        return replicas.stream().sorted(Comparator.comparing(replica -> !byTheBase.test(replica) && !electable.members().contains(replica))).toList();
     }
 
     /** The ISR with a replica that was elected by the electable set and is not in it. */

@@ -3,6 +3,7 @@ package io.rackspan.prediction;
 
 import org.apache.kafka.common.config.TopicConfig;
 
+import io.rackspan.metadata.ElectableLeaders;
 import io.rackspan.metadata.LevelSettings;
 import io.rackspan.prediction.ClusterView.Partition;
 import io.rackspan.prediction.ClusterView.Topic;
@@ -99,7 +100,7 @@ public final class Predictor {
         boolean clean = leader != NONE && (hasSet() || !isr.isEmpty() || isEligibleComplete());
         boolean unclean = leader == NONE && rule.settings().uncleanElection();
         if (unclean)
-            leader = first(left(partition.replicas()));
+            leader = first(uncleanOrder());
         if (leader != NONE && partition.leader() == NONE)
             return undecided();
         List<Integer> after = isrBehind(leader, unclean);
@@ -107,6 +108,11 @@ public final class Predictor {
         Verdict writable = Verdict.of(leader != NONE && refusal == null);
         String reason = leader == NONE ? leaderless() : refusal != null ? words(refusal, after) : clean ? "" : "the new leader may lack acknowledged records";
         return prediction(leader, after, writable, writable, Verdict.of(leader != NONE && rule.movesHighWatermark(after)), Verdict.of(clean), refusal, reason);
+    }
+
+    private List<Integer> uncleanOrder() {
+        List<Integer> byTheBase = isr.isEmpty() ? eligible : isr;
+        return ElectableLeaders.inUncleanOrder(partition.electable(), partition.replicas(), byTheBase::contains).stream().filter(this::isLeft).toList();
     }
 
     /** An unclean election, and one from the eligible replicas, leaves the leader alone in sync. One from the electable set adds it. */

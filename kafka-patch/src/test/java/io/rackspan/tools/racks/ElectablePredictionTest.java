@@ -104,6 +104,13 @@ final class ElectablePredictionTest {
     }
 
     @Test
+    void anUncleanElectionTakesAReplicaInSyncBeforeOthers() throws UsageException {
+        Map<String, String> own = Map.of(Views.MIN_REPLICAS, "2", "unclean.leader.election.enable", "true");
+        Partition partition = Views.partition(List.of(1, 2, 3, 4), 1, 2, 4).withElectable(set(1, 2));
+        assertEquals(List.of(4), Views.without(view("abcd", own, partition), "a,b", false).isr());
+    }
+
+    @Test
     void aSetWithoutAnyMemberThatMayLeadIsNamed() {
         Partition partition = new Partition(0, -1, List.of(1, 2, 3), List.of(3), List.of(), List.of()).withElectable(set(1, 2).withUnclean(1));
         ClusterView view = view("aBc", TWO, partition);
