@@ -12,7 +12,7 @@ from harness.common.wait import Pending, wait_for
 from harness.ducktape_support.kafka_service import KafkaRacks
 from harness.faults.base import Events
 from harness.faults.process import How, nodes_down
-from system_tests.lib.electable_set import choose_leader, electable_set
+from system_tests.lib.electable_set import choose_leader, electable_set, is_led
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def _reacted(
     """
     for topic, assigned in replicas.items():
         if not (left := set(assigned) - down):
-            wait_for(f"{topic} to have no leader", partial(_leaderless, kafka, topic), seconds)
+            wait_for(f"{topic} to have no leader", partial(is_led, kafka, topic, -1), seconds)
         elif wait_for(f"a leader of {topic}", partial(_found_leader, kafka, topic, down), seconds) == "elected":
             kafka.wait_in_sync(topic, left, seconds)
         elif (electable := electable_set(kafka, topic)).is_lost and (back := electable.members - down):
@@ -76,9 +76,3 @@ def _in_sync(kafka: KafkaRacks, topic: str, wanted: AbstractSet[int]) -> bool | 
     """True when the topic has exactly these in-sync replicas in the metadata."""
     found = [set(p.isr) for p in kafka.kafka.view().partitions if p.topic == topic]
     return found == [wanted] or Pending(f"ISR {found}")
-
-
-def _leaderless(kafka: KafkaRacks, topic: str) -> bool | Pending:
-    """True when no partition of the topic has a leader."""
-    leaders = [p.leader for p in kafka.kafka.view().partitions if p.topic == topic]
-    return leaders == [-1] or Pending(f"leaders {leaders}")

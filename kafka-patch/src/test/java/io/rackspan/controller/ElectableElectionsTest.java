@@ -4,43 +4,18 @@ package io.rackspan.controller;
 import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.protocol.Errors;
-import org.apache.kafka.controller.ControllerFixture;
 
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-/** Who is elected where a partition has an electable set, by a complete controller: brokers 1 to 4 in racks of their own, min.insync.replicas=2. */
-final class ElectableElectionsTest {
-
-    private static final int NOBODY = -1;
-
-    private ControllerFixture controller;
-
-    @BeforeEach
-    void start() throws Exception {
-        controller = ControllerFixture.withBrokers(Map.of(), 2, "a", "b", "c", "d");
-        controller.createTopic(List.of(1, 2, 3, 4), Map.of("min.insync.replicas", "2"));
-    }
-
-    @AfterEach
-    void stop() throws Exception {
-        controller.close();
-    }
-
-    /** A broker starts, and asks to be unfenced. */
-    private void restart(int broker, boolean afterCleanShutdown) throws Exception {
-        controller.start(broker, List.of("a", "b", "c", "d").get(broker - 1), afterCleanShutdown);
-        controller.heartbeat(broker, false);
-    }
+/** Who is elected where a partition has an electable set, by a complete controller. */
+final class ElectableElectionsTest extends ElectableTopic {
 
     @Test
     void theNextMemberFollowsALeaderThatFails() throws Exception {

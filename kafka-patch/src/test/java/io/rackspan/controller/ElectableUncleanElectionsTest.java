@@ -4,35 +4,16 @@ package io.rackspan.controller;
 import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.protocol.Errors;
-import org.apache.kafka.controller.ControllerFixture;
 
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-/** Unclean elections where a partition has an electable set, by a complete controller: brokers 1 to 4 in racks of their own, min.insync.replicas=2. */
-final class ElectableUncleanElectionsTest {
-
-    private static final int NOBODY = -1;
-
-    private ControllerFixture controller;
-
-    @BeforeEach
-    void start() throws Exception {
-        controller = ControllerFixture.withBrokers(Map.of(), 2, "a", "b", "c", "d");
-        controller.createTopic(List.of(1, 2, 3, 4), Map.of("min.insync.replicas", "2"));
-    }
-
-    @AfterEach
-    void stop() throws Exception {
-        controller.close();
-    }
+/** Unclean elections where a partition has an electable set, by a complete controller. */
+final class ElectableUncleanElectionsTest extends ElectableTopic {
 
     @Test
     void anUncleanElectionByTheToolIsRefusedWhileThereIsALeader() throws Exception {
@@ -44,8 +25,8 @@ final class ElectableUncleanElectionsTest {
     @Test
     void aLostSetDoesNotElectFromTheIsr() throws Exception {
         controller.alterElectable(List.of(1, 3), 1, 2, 3, 4);
-        controller.start(3, "c", false);
-        controller.start(1, "a", false);
+        restart(3, false);
+        restart(1, false);
         assertEquals("[1, 3] with unclean [1, 3]", controller.electable());
         assertEquals(Set.of(2, 4), controller.isr());
         assertEquals(NOBODY, controller.leader());
@@ -109,8 +90,7 @@ final class ElectableUncleanElectionsTest {
     void anUncleanElectionTakesAMarkedMemberBeforeOthers() throws Exception {
         controller.alterElectable(List.of(1, 3), 1, 3);
         controller.fence(3, 1);
-        controller.start(3, "c", false);
-        controller.heartbeat(3, false);
+        restart(3, false);
         assertEquals("[1, 3] with unclean [3]", controller.electable());
         assertEquals(NOBODY, controller.leader());
         assertEquals(Errors.NONE, controller.elect(ElectionType.UNCLEAN));

@@ -34,8 +34,8 @@ public final class Predictor {
     /** The in-sync replicas that are left, in the order of the assignment. */
     private final List<Integer> isr;
 
-    /** The eligible replicas that are left, in the same order. */
-    private final List<Integer> eligible;
+    /** Those, or the eligible replicas that are left where there are none, in the same order: one of them leads where there is no electable set. */
+    private final List<Integer> byTheBase;
 
     /** The replicas that are left of which one leads, in the same order. */
     private final List<Integer> candidates;
@@ -47,8 +47,8 @@ public final class Predictor {
         this.loss = loss;
         this.rule = new LeaderRule(view, topic, partition);
         this.isr = left(partition.isr());
-        this.eligible = left(eligibleNow());
-        this.candidates = hasSet() ? left(partition.electable().complete()) : isr.isEmpty() ? eligible : isr;
+        this.byTheBase = isr.isEmpty() ? left(eligibleNow()) : isr;
+        this.candidates = hasSet() ? left(partition.electable().complete()) : byTheBase;
     }
 
     /** @param quorum the controllers' quorum after the loss */
@@ -111,7 +111,6 @@ public final class Predictor {
     }
 
     private List<Integer> uncleanOrder() {
-        List<Integer> byTheBase = isr.isEmpty() ? eligible : isr;
         return ElectableLeaders.inUncleanOrder(partition.electable(), partition.replicas(), byTheBase::contains).stream().filter(this::isLeft).toList();
     }
 
