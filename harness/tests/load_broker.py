@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from harness.common.paths import claim_block, release_block
-from harness.common.wait import wait_for
+from harness.common.wait import WaitTimeout, wait_for
 from harness.distribution.locate import find
 from harness.load.resident import ResidentClient
 from harness.tests.kafka_tools import tool_environment
@@ -34,18 +34,29 @@ class Broker:
 
     process: subprocess.Popen[bytes]
     bootstrap: str
-    admin: AdminClient
     clients: ResidentClient
+    log: Path
 
     def topic(self, name: str, partitions: int = 1, config: dict[str, str] | None = None) -> str:
-        """Creates a topic with one replica and waits until it is there; a broker that was paused is fenced at first."""
+        """Creates a topic with one replica and waits until it is there; a broker that was paused is fenced at first.
+
+        A fenced broker answers with metadata of no brokers, and a client of librdkafka 2.16 that reads that may never
+        connect again (its issue 5301): each attempt has a new client.
+        """
 
         def made() -> bool:
-            if name not in self.admin.list_topics(timeout=5).topics:
-                self.admin.create_topics([NewTopic(name, partitions, 1, config=config or {})])[name].result(20)
-            return name in self.admin.list_topics(timeout=5).topics
+            admin = _admin(self.bootstrap)
+            if name not in admin.list_topics(timeout=5).topics:
+                admin.create_topics([NewTopic(name, partitions, 1, config=config or {})])[name].result(20)
+            return name in admin.list_topics(timeout=5).topics
 
-        wait_for(f"topic {name}", made, STUCK)
+        try:
+            wait_for(f"topic {name}", made, STUCK)
+        except WaitTimeout as e:  # the log is gone with the folder of the test
+            end = self.process.poll()
+            state = "runs" if end is None else f"ended with {end}"
+            e.add_note(f"the broker {state}; its log:\n{self.log.read_text(errors='replace')[-4000:]}")
+            raise
         return name
 
     def pause(self) -> None:
@@ -58,6 +69,10 @@ class Broker:
     def resume(self) -> None:
         """The broker continues."""
         self.process.send_signal(signal.SIGCONT)
+
+
+def _admin(bootstrap: str) -> AdminClient:
+    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
 
 @contextmanager
@@ -80,9 +95,11 @@ def stock_broker(folder: Path, clients: ResidentClient) -> Iterator[Broker]:
         start = [stock.script("kafka-server-start.sh"), str(properties)]  # becomes the broker's own process
         process = subprocess.Popen(start, stdout=log, stderr=log, cwd=folder, env=env | {"KAFKA_HEAP_OPTS": "-Xmx384m"})
     try:
-        admin = AdminClient({"bootstrap.servers": f"{host}:9092", "log_level": 0})
-        wait_for("one stock broker to answer", lambda: bool(admin.list_topics(timeout=2).brokers), STUCK)
-        yield Broker(process, f"{host}:9092", admin, clients)
+        broker = Broker(process, f"{host}:9092", clients, folder / "broker.log")
+        wait_for(
+            "one stock broker to answer", lambda: bool(_admin(broker.bootstrap).list_topics(timeout=2).brokers), STUCK
+        )
+        yield broker
     finally:
         process.kill()
         process.wait()

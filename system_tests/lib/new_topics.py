@@ -31,7 +31,7 @@ class KnownTopics(Topics):
         super().create(name, assignment, **settings)
         leaders: list[int] = []
         for endpoint in self._kafka.kafka.alive_brokers():
-            known = partial(_leaders, AdminClient({"bootstrap.servers": endpoint, "log_level": 0}), name)
+            known = partial(_leaders, endpoint, name)
             leaders = wait_for(f"{endpoint} to know {name}", known, SECONDS)
         for partition, leader in enumerate(leaders):
             if leader >= 0:
@@ -42,8 +42,9 @@ class KnownTopics(Topics):
         return True
 
 
-def _leaders(client: AdminClient, name: str) -> list[int] | Pending:
+def _leaders(endpoint: str, name: str) -> list[int] | Pending:
     """Leaders of the partitions, as the broker that is asked knows them; -1 for none."""
+    client = AdminClient({"bootstrap.servers": endpoint, "log_level": 0})
     try:
         topic = client.list_topics(timeout=10).topics.get(name)
     except KafkaException as e:
