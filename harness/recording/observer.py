@@ -17,11 +17,14 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
+from harness.common.wait import WaitTimeout, wait_for
 from harness.recording.payload import content
 from harness.run_folder.run_folder import RunFolder, arrow_schema
 
 Row = dict[str, Any]
 _ASK_SECONDS = 2.0
+_SILENT_SECONDS = 3.0  # a client that received nothing for as long is replaced: it may wait for a broker that is gone
+_LATE_SECONDS = 20.0  # after the end, for what the logs have by then
 
 logging.getLogger("kafka").setLevel(logging.CRITICAL)
 
@@ -41,6 +44,7 @@ class Observer:
         self._polls: list[Row] = []
         self._marks: list[Row] = []
         self._failed: list[Exception] = []
+        self._reached: dict[int, int] = {}
         watched = [(self._until_it_fails, task) for task in (self._follow, self._ask)]
         self._threads = [threading.Thread(target=target, args=(task,), daemon=True) for target, task in watched]
 
@@ -55,6 +59,8 @@ class Observer:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if kind is None and not self._failed:
+            self._catch_up()
         self._ended.set()
         for thread in self._threads:
             thread.join(30)
@@ -67,6 +73,19 @@ class Observer:
         if self._marks:
             self._run.add_watermarks(pa.Table.from_pylist(list(self._marks), arrow_schema("watermarks")), "observer")
 
+    def _catch_up(self) -> None:
+        """Waits until what the partitions have now was received, a limited time: what lacks then is not observed."""
+        ends: dict[int, int] = {}
+
+        def reached() -> bool:
+            if len(ends) < len(self._partitions):
+                ends.update((partition, found.offset) for partition, found in self._answers())
+            behind = [p for p in self._partitions if p not in ends or self._reached.get(p, 0) < ends[p]]
+            return bool(self._failed) or not behind
+
+        with contextlib.suppress(WaitTimeout):
+            wait_for(f"the observer of {self._topic} to catch up", reached, _LATE_SECONDS)
+
     def _until_it_fails(self, task: Callable[[], None]) -> None:
         try:
             task()
@@ -74,38 +93,55 @@ class Observer:
             self._failed.append(e)
 
     def _follow(self) -> None:
+        positions = {TopicPartition(self._topic, p): 0 for p in self._partitions}
+        while not self._ended.is_set():
+            try:
+                with contextlib.closing(self._consumer(positions)) as consumer:
+                    self._receive(consumer, positions)
+            except KafkaError:  # no broker can be reached
+                self._ended.wait(0.2)
+
+    def _consumer(self, positions: dict[TopicPartition, int]) -> KafkaConsumer:
+        """A client that continues at these positions. Raises KafkaError."""
+        if not (brokers := self._bootstrap()):
+            raise KafkaError("all brokers are paused")
         consumer = KafkaConsumer(
-            bootstrap_servers=self._bootstrap().split(","),
+            bootstrap_servers=brokers.split(","),
             client_id="observer",
             group_id=None,
             enable_auto_commit=False,
             # A broker that led until it was paused may answer that the position is out of range, or that the log was
             # truncated: the position is right as soon as that broker knows its successor.
             auto_offset_reset="none",
+            bootstrap_timeout_ms=5000,
             request_timeout_ms=5000,
             metadata_max_age_ms=3000,
         )
-        try:
-            positions = {TopicPartition(self._topic, p): 0 for p in self._partitions}
-            consumer.assign(list(positions))
-            for partition, offset in positions.items():
-                consumer.seek(partition, offset)
-            while not self._ended.is_set():
-                try:
-                    found = consumer.poll(timeout_ms=200)
-                except KafkaError:  # a broker went away or does not lead any more; the client continues with the others
-                    self._ended.wait(0.2)
-                    # It may have passed records that it has not returned, and would skip them.
-                    for partition, offset in positions.items():
-                        if consumer.position(partition) != offset:
-                            consumer.seek(partition, offset)
-                    continue
-                for partition, messages in found.items():
-                    for message in messages:
-                        self._polls.append(self._poll(message))
-                        positions[partition] = message.offset + 1
-        finally:
-            consumer.close(autocommit=False)
+        consumer.assign(list(positions))
+        for partition, offset in positions.items():
+            consumer.seek(partition, offset)
+        return consumer
+
+    def _receive(self, consumer: KafkaConsumer, positions: dict[TopicPartition, int]) -> None:
+        """Receives, and moves the positions, until the end or until nothing came for some time."""
+        last = time.monotonic()
+        while not self._ended.is_set() and time.monotonic() - last < _SILENT_SECONDS:
+            try:
+                found = consumer.poll(timeout_ms=200)
+            except KafkaError:  # a broker went away or does not lead any more; the client continues with the others
+                self._ended.wait(0.2)
+                # It may have passed records that it has not returned, and would skip them.
+                for partition, offset in positions.items():
+                    if consumer.position(partition) != offset:
+                        consumer.seek(partition, offset)
+                continue
+            for partition, messages in found.items():
+                for message in messages:
+                    self._polls.append(self._poll(message))
+                    positions[partition] = message.offset + 1
+            if found:
+                last = time.monotonic()
+            self._reached = {p.partition: consumer.position(p) for p in positions}  # behind markers, too
 
     def _poll(self, message: Any) -> Row:
         producer, seq, _ = content(message.value)

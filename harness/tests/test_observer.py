@@ -48,6 +48,30 @@ def test_records_that_an_error_kept_from_the_observer_are_read_again(
     assert kept and [row["offset"] for row in rows] == list(range(RECORDS))
 
 
+def test_a_client_that_receives_nothing_is_replaced_and_the_end_is_waited_for(
+    shared: KafkaCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Topics(shared.bootstrap).create("silent", [[1, 2, 3]])
+    poll = KafkaConsumer.poll
+    used: list[KafkaConsumer] = []
+
+    def silent(consumer: KafkaConsumer, **options: Any) -> Any:
+        """The first client waits for a broker that is gone."""
+        if consumer not in used:
+            used.append(consumer)
+        return {} if consumer is used[0] else poll(consumer, **options)
+
+    monkeypatch.setattr(KafkaConsumer, "poll", silent)
+    producer = Producer({"bootstrap.servers": shared.bootstrap})
+    with RunFolder.create(tmp_path, "silent") as run:
+        with Observer(run, "silent", 1, lambda: shared.bootstrap):
+            for seq in range(RECORDS):
+                producer.produce("silent", payload.value("p", seq, 1))
+            producer.flush(30)
+        rows = [row for file in sorted((run.path / "polls").iterdir()) for row in pq.read_table(file).to_pylist()]
+    assert len(used) > 1 and [row["offset"] for row in rows] == list(range(RECORDS))
+
+
 def test_an_error_that_ends_the_observer_is_noted(tmp_path: Path) -> None:
     def nowhere() -> str:
         raise LookupError("no broker is known")
