@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
-from harness.common.wait import WaitTimeout, wait_for
+from harness.common.wait import wait_for
 from harness.recording.payload import content
 from harness.run_folder.run_folder import RunFolder, arrow_schema
 
@@ -60,7 +60,7 @@ class Observer:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if kind is None and not self._failed:
-            self._catch_up()
+            self._until_it_fails(self._catch_up)
         self._ended.set()
         for thread in self._threads:
             thread.join(30)
@@ -74,7 +74,7 @@ class Observer:
             self._run.add_watermarks(pa.Table.from_pylist(list(self._marks), arrow_schema("watermarks")), "observer")
 
     def _catch_up(self) -> None:
-        """Waits until what the partitions have now was received, a limited time: what lacks then is not observed."""
+        """Waits until what the partitions have now was received. Raises WaitTimeout."""
         ends: dict[int, int] = {}
 
         def reached() -> bool:
@@ -83,8 +83,7 @@ class Observer:
             behind = [p for p in self._partitions if p not in ends or self._reached.get(p, 0) < ends[p]]
             return bool(self._failed) or not behind
 
-        with contextlib.suppress(WaitTimeout):
-            wait_for(f"the observer of {self._topic} to catch up", reached, _LATE_SECONDS)
+        wait_for(f"the observer of {self._topic} to catch up", reached, _LATE_SECONDS)
 
     def _until_it_fails(self, task: Callable[[], None]) -> None:
         try:
