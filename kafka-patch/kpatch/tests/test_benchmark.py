@@ -1,6 +1,7 @@
 """JMH's results of several rounds, side by side."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -38,10 +39,30 @@ def test_each_cell_is_beside_stock_of_its_own_round() -> None:
 
 @pytest.mark.parametrize(
     ("ratios", "reported"),
-    [([1.0] * 5, "not enough runs"), ([1.0] * 6, "met"), ([1.0] * 5 + [1.2], "not shown"), ([1.2] * 6, "missed")],
+    [
+        ([1.0] * 5, "not enough runs"),
+        ([1.0] * 6, "met"),
+        ([1.0] * 5 + [1.2], "not shown"),
+        ([1.2] * 6, "missed"),
+        ([1.0] * 18 + [1.2] * 2, "met"),
+        ([1.0] * 14 + [1.2] * 6, "not shown"),
+        ([1.2] * 15 + [1.0] * 5, "missed"),
+    ],
 )
-def test_a_bound_is_met_if_every_round_is_within_it(ratios: list[float], reported: str) -> None:
+def test_a_bound_is_met_if_the_interval_is_within_it(ratios: list[float], reported: str) -> None:
     assert benchmark.verdict(ratios, 1.15) == reported
+
+
+@pytest.mark.parametrize("rounds", [6, 8, 9, 12, 20, 31])
+def test_the_interval_holds_the_median_in_95_of_100_cases_and_no_narrower_one_does(rounds: int) -> None:
+    least, greatest = benchmark.interval([float(i) for i in range(rounds)]) or (0.0, 0.0)
+    assert least + greatest == rounds - 1
+
+    def outside(k: int) -> float:  # fewer than k of all rounds are on one side of the median
+        return sum(math.comb(rounds, i) for i in range(k)) / 2**rounds * 2
+
+    k = int(least) + 1
+    assert outside(k) <= 0.05 < outside(k + 1)
 
 
 def test_what_was_not_measured_on_stock_has_no_row() -> None:
