@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 
 _IDLE, _WAITING, _STOLEN = 3, 4, 7
+_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,19 @@ class CpuTicks:
         own = sum(max(0, ticks - self.own.get(pid, 0)) for pid, ticks in later.own.items())
         return {**shares, "cpu_own": round(own / span, 3)}
 
+    def seconds_of(self, pids: Iterable[int], later: CpuTicks) -> float | None:
+        """Processor time of these processes between two readings, s; None where one of them was not read both times."""
+        before, after = self.own or {}, later.own or {}
+        wanted = list(pids)
+        if any(pid not in before or pid not in after for pid in wanted):
+            return None
+        return round(sum(after[pid] - before[pid] for pid in wanted) / _PER_SECOND, 2)
+
 
 def _of_process(pid: int) -> int | None:
     """Ticks of a process and all its threads; None if it has ended."""
     with suppress(psutil.Error):
         used = psutil.Process(pid).cpu_times()
-        ticks: int = round((used.user + used.system) * os.sysconf("SC_CLK_TCK"))
+        ticks: int = round((used.user + used.system) * _PER_SECOND)
         return ticks
     return None

@@ -57,10 +57,15 @@ class ModeRun:
         """The processes that work only for this mode and its neighbours on the same cluster; None where they are not
         this machine's.
         """
-        if self.cluster.backend.name not in _HERE:
-            return None
-        nodes = [node.look()[0] for node in self.cluster.select("all")]
-        return [self.pid, *(process.pid for process in nodes if process is not None)]
+        return None if self.cluster.backend.name not in _HERE else [self.pid, *self._pids_of("all")]
+
+    def broker_pids(self) -> list[int]:
+        """The brokers that run, without their controllers; none where they are not this machine's processes."""
+        return [] if self.cluster.backend.name not in _HERE else self._pids_of("brokers")
+
+    def _pids_of(self, nodes: str) -> list[int]:
+        processes = [node.look()[0] for node in self.cluster.select(nodes)]
+        return [process.pid for process in processes if process is not None]
 
 
 def run_bench(
@@ -291,18 +296,21 @@ def _part(
     first: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Measures for so long; returns what was observed. `first` is what was observed at a ramp's first rate."""
-    pids = mode_run.pids()
+    pids, brokers = mode_run.pids(), mode_run.broker_pids()
     before = CpuTicks.now(pids)
     run.event("phase", "block", "begin", data)
     begun = mode_run.client.begin(f"{data['block']}/{data['part']}")
     with stalled(mode_run.cluster, workload.stalls, stall_seed(seed, data["pair"], data["part"])) as stalls:
         pause(seconds)
-    observed: dict[str, Any] = {**before.until(CpuTicks.now(pids)), **stalls}
+    after = CpuTicks.now(pids)
+    observed: dict[str, Any] = {**before.until(after), **stalls}
+    if brokers:
+        observed["brokers_cpu_s"] = before.seconds_of(brokers, after)
     if data["part"] == "fault":
         observed |= {"isr": mode_run.topics.in_sync(mode_run.mode.name), "replicas": mode_run.replicas}
     ended = mode_run.client.end()
-    took = (ended["mono_ns"] - begun["mono_ns"]) / 1e9
-    observed |= {"acked_per_s": round((ended["acked"] - begun["acked"]) / took, 1), "lag_p99_us": ended["lag_p99_us"]}
+    took, acked = (ended["mono_ns"] - begun["mono_ns"]) / 1e9, ended["acked"] - begun["acked"]
+    observed |= {"acked": acked, "acked_per_s": round(acked / took, 1), "lag_p99_us": ended["lag_p99_us"]}
     if workload.ramp is not None:
         observed["p99_us"] = ended["p99_us"]
         observed["beyond"] = beyond(workload.ramp, workload.limits, data["rate"], observed, first or observed)

@@ -20,7 +20,7 @@ from harness.spec.replica_assignment import assignment
 from harness.spec.topology import Node, plan
 
 SHIPPED = project_root() / "campaigns"
-Role = Literal["candidate", "baseline", "control", "least", "stock", "unaffected", "other"]
+Role = Literal["candidate", "baseline", "control", "least", "stock", "stock-control", "unaffected", "other"]
 
 
 class Mode(Strict):
@@ -30,9 +30,9 @@ class Mode(Strict):
     role: Role = Field(
         "other",
         description="candidate is compared with baseline; control: the baseline once more; least: acks=1, the least "
-        "that a write can take; stock: the baseline on the unpatched distribution; unaffected: the candidate on a "
-        "topic without replicas on the brokers that the fault takes away: as much processor time is free, and nothing "
-        "is broken",
+        "that a write can take; stock: the baseline on the unpatched distribution; stock-control: that once more; "
+        "unaffected: the candidate on a topic without replicas on the brokers that the fault takes away: as much "
+        "processor time is free, and nothing is broken",
     )
     label: str = Field("", description="how the report calls it; by default made of the values below")
     distribution: str = Field("rackspan", description="rackspan, stock, or the path of an unpacked distribution")

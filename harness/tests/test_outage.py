@@ -35,3 +35,6 @@ def test_cpu_usage_is_of_the_time_between_two_samples() -> None:
         sum(range(100_000))
     used = mine.until(CpuTicks.now([os.getpid()]))
     assert 0 < used["cpu_own"] <= used["cpu_busy"] + 0.05 and list(mine.own or {}) == [os.getpid()]
+    seconds = mine.seconds_of([os.getpid()], CpuTicks.now([os.getpid()]))
+    assert seconds is not None and 0.95 <= seconds <= time.process_time()
+    assert mine.seconds_of([os.getpid(), 1], CpuTicks.now([os.getpid(), 1])) is None, "one was not read before"

@@ -10,7 +10,7 @@ from spark_analysis.input.clocks import producer_clocks
 # The producer whose records, due in a window on its monotonic clock, belong to a mode; numbers of the end event.
 COLUMNS = (
     *("run", "producer", "mode", "role", "block", "pair", "begin_mono_ns", "end_mono_ns", "cpu_busy", "part"),
-    *("steal", "cpu_own", "isr", "rtt_off", "stalls", "invalid", "saturated"),
+    *("steal", "cpu_own", "isr", "rtt_off", "stalls", "invalid", "saturated", "brokers_cpu_s", "acked"),
 )
 
 

@@ -33,6 +33,8 @@ BLOCKS = StructType(
         StructField("stalls", IntegerType()),
         StructField("invalid", ArrayType(StringType())),
         StructField("saturated", StringType()),
+        StructField("brokers_cpu_s", DoubleType()),
+        StructField("acked", LongType()),
     ]
 )
 

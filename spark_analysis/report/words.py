@@ -235,6 +235,11 @@ def number(value: float | None) -> str:
     return f"{value:.3f}" if abs(value) >= 0.1 else np.format_float_positional(value, 2, fractional=False, trim="-")
 
 
+def short(value: float) -> str:
+    """A value with three significant digits and a comma between thousands; the sign of infinity for no answer."""
+    return "∞" if math.isinf(value) else f"{float(f'{value:.3g}'):,.10g}"
+
+
 def share(part: int, of: int) -> str:
     """A number of records as a share of all, with two decimals; 100.00 % is all of them."""
     if not of:

@@ -70,6 +70,7 @@ def bench_run(
     plan: dict[str, Any] | None = None,
     unaffected: bool = False,
     of_modes: Mapping[str, dict[str, Any]] | None = None,
+    cpu_s: Mapping[str, float] | None = None,
 ) -> Path:
     """Rounds of all modes, 100 records a second.
 
@@ -82,7 +83,8 @@ def bench_run(
     the last part of these rounds; the last record of the role ``overwrites`` has the place of the one before. The role
     of ``saturated`` saturated the machine in these rounds. ``plan`` is what differs in the plan, which else names as
     many rounds as there are. ``unaffected`` adds a mode without a replica on the broken broker. ``of_modes``:
-    what differs in the mode of a role.
+    what differs in the mode of a role. ``cpu_s``: processor time of the brokers in each block of a mode, by its name;
+    a thousandth more in each round.
     """
     acks: list[dict[str, Any]] = []
     fetches: list[dict[str, Any]] = []
@@ -122,6 +124,7 @@ def bench_run(
                     "invalid": (invalid or {}).get((number, role), []) if part == parts[-1] else [],
                     "saturated": "its own brokers" if role == saturated[0] and pair in saturated[1] else "",
                     **({"isr": 3} if part == "fault" else {}),
+                    **_cost(acks[-per_block:], (cpu_s or {}).get(name), pair),
                 }
                 events.append(event(end, "phase", "block", "end", **ended))
                 at = end + (SECOND if part == "fault" else 0)
@@ -146,6 +149,12 @@ def section_of(spark: SparkSession, path: Path) -> Section:
     """A benchmark's part of the document, and the tables behind it."""
     run = ingest.read_run(spark, path)
     return page_section.section(from_records.raw_of(spark, run, run.manifest))
+
+
+def _cost(sent: list[dict[str, Any]], cpu_s: float | None, pair: int) -> dict[str, Any]:
+    if cpu_s is None:
+        return {}
+    return {"brokers_cpu_s": cpu_s * (1 + pair / 1000), "acked": sum(row["result"] == "OK" for row in sent)}
 
 
 def _waits(role: str, fault: dict[str, Any] | None, part: str, due: int, begin: int, end: int) -> str | int:

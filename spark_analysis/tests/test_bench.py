@@ -176,6 +176,7 @@ def test_p0_is_patched_over_stock_and_measured_only_where_stock_takes_part() -> 
         "workload": {"fault": None},
         "modes": [*modes, {"role": "stock", "acks": "all"}],
         "noise": [],
+        "stock_again": {500: None, 990: None},
     }
     rows = verdicts.goals(data, found)
     assert [(row["id"], row["estimate"], row["verdict"]) for row in rows] == [

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_analysis.report.benchmark.rounds import Variant
-from spark_analysis.statistics.selection import Selected
+from spark_analysis.statistics.selection import Selected, not_selected
+from spark_analysis.statistics.verdict_words import NOT_SHOWN
 
 QUIET, FAULT = "quiet", "fault"
 # A send lag that grows by this share of its limit within a block will exceed it: the load client is saturated.
@@ -18,7 +19,10 @@ FALLING_BEHIND = 0.3
 # A block that lacks more than this share of the records that its rate makes due was not recorded in full; where gaps
 # are drawn at random, more than so many standard deviations of their number.
 SHORT, DEVIATIONS = 0.05, 5
-_SHOWN = ("block", "pair", "mode", "role", "part", "cpu_busy", "cpu_own", "steal", "isr", "rtt_off", "stalls")
+_SHOWN = (
+    *("block", "pair", "mode", "role", "part", "cpu_busy", "cpu_own", "steal", "isr", "rtt_off", "stalls"),
+    *("brokers_cpu_s", "acked"),
+)
 
 
 def evaluate_blocks(
@@ -96,6 +100,12 @@ def of_all_parts(selection: Mapping[Variant, Selected], role: str) -> Selected |
     saturated = frozenset[int]().union(*(of.saturated for of in mine))
     ran, invalid, missing = (sum(getattr(of, name) for of in mine) for name in ("ran", "invalid", "missing"))
     return Selected(label, ran, invalid, saturated, missing)
+
+
+def not_shown_of_all_parts(selection: Mapping[Variant, Selected], off_plan: str, *roles: str) -> str:
+    """The verdict where modes cannot be compared, all parts of their blocks taken together; empty if they can."""
+    reason = not_selected(*(of for role in roles if (of := of_all_parts(selection, role)) is not None))
+    return off_plan or (f"{NOT_SHOWN}{reason}" if reason else "")
 
 
 def counted(selection: Mapping[Variant, Selected]) -> list[dict[str, Any]]:

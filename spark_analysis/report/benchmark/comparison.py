@@ -30,6 +30,11 @@ def noises(measured: Rounds) -> list[dict[str, Any]]:
     return out
 
 
+def stock_again(measured: Rounds) -> dict[int, dict[str, Any] | None]:
+    """By quantile the ratio of stock once more to stock, before any fault; None where they do not carry it."""
+    return {q: measured.ratio(("stock-control", "quiet"), ("stock", "quiet"), q) for q in (500, 990)}
+
+
 def noise_at(noise: list[dict[str, Any]], part: str, per_thousand: float) -> float | None:
     """The noise of one quantile of a part; None without a control whose sample carries it.
 

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from spark_analysis.report.benchmark.blocks import of_all_parts
+from spark_analysis.report.benchmark.blocks import not_shown_of_all_parts
 from spark_analysis.report.benchmark.rounds import Variant, divided, noise_of, per_round
 from spark_analysis.statistics import stats
-from spark_analysis.statistics.selection import Selected, not_selected
-from spark_analysis.statistics.verdict_words import NOT_SHOWN
+from spark_analysis.statistics.selection import Selected
 
 RAMP = "ramp"
 
@@ -39,8 +38,7 @@ def knee(
     most = _most(found)
 
     def not_shown(*roles: str) -> str:
-        reason = not_selected(*(of for role in roles if (of := of_all_parts(selection, role)) is not None))
-        return off_plan or (f"{NOT_SHOWN}{reason}" if reason else "")
+        return not_shown_of_all_parts(selection, off_plan, *roles)
 
     ratios = {
         role: per_round(most, (role, RAMP), ("baseline", RAMP), _per_s, not_shown(role, "baseline"))
@@ -65,6 +63,9 @@ def knee(
         "ratios": {role: found and _with_verdict(found, noise[role]) for role, found in ratios.items()},
         # The other way: the patched brokers over the unpatched ones.
         "over_stock": per_round(most, ("baseline", RAMP), ("stock", RAMP), _per_s, not_shown("baseline", "stock")),
+        "stock_again": per_round(
+            most, ("stock-control", RAMP), ("stock", RAMP), _per_s, not_shown("stock-control", "stock")
+        ),
     }
 
 

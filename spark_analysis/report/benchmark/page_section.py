@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from statistics import median
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_analysis.report.benchmark import knee, verdicts
-from spark_analysis.report.benchmark.blocks import FAULT, QUIET, counted, evaluate_blocks, selected, slowest
-from spark_analysis.report.benchmark.comparison import compared, noises, shifts
+from spark_analysis.report.benchmark import knee, processor_time, verdicts
+from spark_analysis.report.benchmark.blocks import (
+    FAULT,
+    QUIET,
+    counted,
+    evaluate_blocks,
+    not_shown_of_all_parts,
+    selected,
+    slowest,
+)
+from spark_analysis.report.benchmark.comparison import compared, noises, shifts, stock_again
 from spark_analysis.report.benchmark.fault import fault
 from spark_analysis.report.benchmark.oracle import against_oracle
 from spark_analysis.report.benchmark.plan import against_plan
@@ -21,6 +30,7 @@ from spark_analysis.report.benchmark.rounds import Rounds, Variant
 from spark_analysis.report.section import Section
 from spark_analysis.statistics import counts
 from spark_analysis.statistics.counts import RECORDS, VALUE
+from spark_analysis.statistics.selection import Selected
 from spark_analysis.statistics.success import Success
 
 _OUTCOMES = [
@@ -85,6 +95,7 @@ def section(raw: Raw) -> Section:
         "shift": shifts(spec["modes"], measured),
         "outcomes": outcomes.to_pylist(),
         "noise": noise,
+        "stock_again": stock_again(measured),
         "ratios": compared(spec["modes"], measured, noise, plan["endpoints"]),
     }
     tables = {
@@ -106,8 +117,18 @@ def section(raw: Raw) -> Section:
     )
     steps = knee.steps(raw.events, data["invalid"]) if spec.get("ramp") else []
     data["knee"] = knee.knee(spec["modes"], steps, selection, plan["not_shown"]) if spec.get("ramp") else None
+    data["processor_time"] = processor_time.processor_time(spec["modes"], found, _not_shown(data, selection, measured))
     data["goals"] = verdicts.goals(data, measured)
     return Section(data, tables)
+
+
+def _not_shown(
+    data: Mapping[str, Any], selection: Mapping[Variant, Selected], measured: Rounds
+) -> Callable[[str, str], str]:
+    """The verdict where two modes cannot be compared, else empty. A ramp always leaves records without an answer."""
+    if data["knee"]:
+        return partial(not_shown_of_all_parts, selection, measured.off_plan)
+    return lambda above, below: measured.not_shown((above, QUIET), (below, QUIET))
 
 
 def _end_to_end(

@@ -179,6 +179,12 @@ def noise_of(again: dict[str, Any] | None) -> float | None:
     return None if again is None or again["not_shown"] else stats.noise_factor(again["low"], again["high"])
 
 
+def worst(noises: Sequence[float | None]) -> float | None:
+    """The greatest noise of at least one; None if one is not known."""
+    known = [noise for noise in noises if noise is not None]
+    return max(known) if len(known) == len(noises) else None
+
+
 def per_round(
     rows: list[dict[str, Any]],
     above: Variant,

@@ -8,16 +8,17 @@ interval over rounds does not include their effect. Only several trials separate
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from spark_analysis.report import words
-from spark_analysis.report.benchmark.goals import GOALS, evaluated
-from spark_analysis.report.benchmark.rounds import differences, noise_of, ratios
-from spark_analysis.report.benchmark.verdicts import against_stock
+from spark_analysis.report.benchmark.goals import GOALS, PROCESSOR_TIME, evaluated
+from spark_analysis.report.benchmark.rounds import differences, noise_of, ratios, worst
+from spark_analysis.report.benchmark.verdicts import against_stock, has_stock_control
 from spark_analysis.statistics.verdict_words import NOT_HERE, NOT_SHOWN
 
+_Control = Callable[[dict[str, Any], int | str], dict[str, Any] | None]
 _NO_VALUE = f"{NOT_SHOWN}a trial has no value"
 _SAME, _SAME_SPEC = ("name", "versions", "patches"), ("workload", "backend")
 
@@ -56,7 +57,7 @@ def _together(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
             if name == "P0":
                 row = against_stock(of, found, _noise(runs, of))
             else:
-                row = evaluated(goal, found, _worst([row["noise"] for row in answered]))
+                row = evaluated(goal, found, worst([row["noise"] for row in answered]))
             goals.append({**row, "by_trial": found["by_round"]})
     name = runs[0]["name"]
     label = next(m["label"] for m in runs[0]["spec"]["workload"]["modes"] if m["role"] == "candidate")
@@ -64,22 +65,38 @@ def _together(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"name": name, "runs": [run["run_id"] for run in runs], "goals": goals, "findings": findings}
 
 
-def _worst(noises: Sequence[float | None]) -> float | None:
-    """The greatest noise of the trials, at least one; None if one is not known."""
-    known = [noise for noise in noises if noise is not None]
-    return max(known) if len(known) == len(noises) else None
-
-
 def _noise(runs: Sequence[dict[str, Any]], of: int | str) -> float | None:
-    """The factor by which the baseline differed from its control over the trials; None where one has no control."""
-    observed = [again["estimate"] for run in runs if (again := _again(run["bench"], of))]
+    """The greater factor by which the baseline differed from its control over the trials, and stock from its own where
+    it has one; None where a trial lacks one.
+    """
+    # All runs have the same modes
+    controls = (_again, _stock_again) if has_stock_control(runs[0]["spec"]["workload"]["modes"]) else (_again,)
+    return worst([_over_trials(runs, of, control) for control in controls])
+
+
+def _over_trials(runs: Sequence[dict[str, Any]], of: int | str, control: _Control) -> float | None:
+    observed = [again["estimate"] for run in runs if (again := control(run["bench"], of))]
     return noise_of(ratios(observed)) if len(observed) == len(runs) else None
 
 
 def _again(bench: dict[str, Any], of: int | str) -> dict[str, Any] | None:
     """The ratio of the control, the baseline once more, to the baseline."""
+    found: dict[str, Any] | None
     if of == "throughput":
-        known: dict[str, dict[str, Any] | None] = bench["knee"]["ratios"] if bench["knee"] else {}
-        return known.get("control")
-    place = "control", "quiet", of
-    return next((r for r in bench["ratios"] if (r["role"], r["part"], r["per_thousand"]) == place), None)
+        found = bench["knee"]["ratios"].get("control") if bench["knee"] else None
+    elif of == PROCESSOR_TIME:
+        found = bench["processor_time"]["again"] if bench["processor_time"] else None
+    else:
+        place = "control", "quiet", of
+        found = next((r for r in bench["ratios"] if (r["role"], r["part"], r["per_thousand"]) == place), None)
+    return found
+
+
+def _stock_again(bench: dict[str, Any], of: int | str) -> dict[str, Any] | None:
+    """The ratio of stock once more to stock."""
+    of_measure: dict[int | str, dict[str, Any] | None] = {
+        **bench["stock_again"],
+        "throughput": bench["knee"] and bench["knee"]["stock_again"],
+        PROCESSOR_TIME: bench["processor_time"] and bench["processor_time"]["stock_again"],
+    }
+    return of_measure.get(of)

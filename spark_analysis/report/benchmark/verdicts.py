@@ -7,8 +7,8 @@ from typing import Any
 
 from spark_analysis.report import words
 from spark_analysis.report.benchmark.comparison import noise_at
-from spark_analysis.report.benchmark.goals import GOALS, NOT_MEASURED, evaluated, of_the_ideal
-from spark_analysis.report.benchmark.rounds import Rounds, noise_of
+from spark_analysis.report.benchmark.goals import GOALS, NOT_MEASURED, PROCESSOR_TIME, evaluated, of_the_ideal
+from spark_analysis.report.benchmark.rounds import Rounds, noise_of, worst
 from spark_analysis.report.promises import EARLY, STOCK, has_set
 from spark_analysis.statistics import stats
 from spark_analysis.statistics.verdict_words import NO_UNAFFECTED, NOT_ENOUGH
@@ -27,7 +27,7 @@ def goals(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
         beside = has_set(of.get("candidate", {})) and not has_set(of["baseline"])
         return _level_2(data, measured) if beside and not other else []
     if data.get("knee"):
-        return _throughput(data)
+        return [*_throughput(data), *_processor_time(data)]
     if data["workload"].get("stalls"):
         stalled = measured.ratio(("candidate", QUIET), ("baseline", QUIET), 999)
         noise = noise_at(data["noise"], QUIET, 999)
@@ -55,7 +55,7 @@ def _throughput(data: dict[str, Any]) -> list[dict[str, Any]]:
         return []
     short = [row["mode"] for row in data["knee"]["capacity"] if row["ended"] < row["rounds"]]
     note = f"{', '.join(short)} did not reach its knee at the highest rate" if short else ""
-    noise = noise_of(data["knee"]["ratios"].get("control"))
+    noise = _noise(data, noise_of(data["knee"]["ratios"].get("control")), data["knee"]["stock_again"])
     return [against_stock("throughput", data["knee"]["over_stock"], noise, note)]
 
 
@@ -67,7 +67,31 @@ def _stock(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
     if not any(m["role"] == "stock" for m in data["modes"]):
         return []
     variants = ("baseline", QUIET), ("stock", QUIET)
-    return [against_stock(q, measured.ratio(*variants, q), noise_at(data["noise"], QUIET, q)) for q in (500, 990)]
+    noise = {q: _noise(data, noise_at(data["noise"], QUIET, q), data["stock_again"][q]) for q in (500, 990)}
+    latencies = [against_stock(q, measured.ratio(*variants, q), noise[q]) for q in (500, 990)]
+    return [*latencies, *_processor_time(data)]
+
+
+def _processor_time(data: dict[str, Any]) -> list[dict[str, Any]]:
+    found = data.get("processor_time")
+    if not found or not any(m["role"] == "stock" for m in data["modes"]):
+        return []
+    noise = _noise(data, noise_of(found["again"]), found["stock_again"])
+    seconds = {row["role"]: words.short(row["seconds"]) for row in found["modes"]}
+    note = f"{seconds.get('baseline', '-')} s per million records, stock {seconds.get('stock', '-')} s"
+    return [against_stock(PROCESSOR_TIME, found["over_stock"], noise, note)]
+
+
+def _noise(data: dict[str, Any], patched: float | None, stock: dict[str, Any] | None) -> float | None:
+    """The greater of what both distributions differ from themselves by, where stock has a control; None where a control
+    has no result.
+    """
+    return worst([patched, noise_of(stock)] if has_stock_control(data["modes"]) else [patched])
+
+
+def has_stock_control(modes: list[dict[str, Any]]) -> bool:
+    """True where stock is measured once more."""
+    return any(m["role"] == "stock-control" for m in modes)
 
 
 def against_stock(of: int | str, found: dict[str, Any] | None, noise: float | None, note: str = "") -> dict[str, Any]:
