@@ -45,13 +45,8 @@ public final class ElectableGate {
     /** Whose logs are waited for, and what that is based on. */
     private record Awaited(Electable committed, Electable proposed, int minReplicas, int minRacks, BrokerRacks racks, List<Integer> members) { }
 
-    /** What the committed set was looked at with, and found to suffice. */
-    private record Checked(PartitionState state, Assignment assignment, int minReplicas, RackRules rules, BrokerRacks racks) {
-
-        private boolean isOf(PartitionState otherState, Assignment otherAssignment, int otherMinReplicas, RackRules otherRules, BrokerRacks otherRacks) {
-            return state == otherState && assignment == otherAssignment && minReplicas == otherMinReplicas && rules == otherRules && racks == otherRacks;
-        }
-    }
+    /** The state with which the committed set was looked at, and found to suffice, and when. */
+    private record Checked(PartitionState state, long atMs) { }
 
     /** Whether the high watermark waits for a member, and what that is based on. */
     private record Held(PartitionState state, Electable committed, Electable proposed, boolean isHeld) { }
@@ -75,7 +70,6 @@ public final class ElectableGate {
     private volatile boolean wasAwaited = false;
     private volatile long awaitedMs = 0;
     private volatile long changedMs = 0;
-    private volatile long checkedMs = 0;
     private volatile boolean mayStay = false;
     private volatile Checked checked = null;
     private volatile Held held = new Held(null, null, null, false);
@@ -232,23 +226,20 @@ public final class ElectableGate {
      * @param answered what was acknowledged above the high watermark is below this: by acks=min.insync.replicas, or by a leader before
      */
     public boolean isChangeDue(int partitionEpoch, long answered, long nowMs) {
-        if (!isActive() || isRefused(partitionEpoch) || proposed != null || isTooSoon(nowMs))
-            return false;
-        UnifiedLog log = partition.log();
-        if (log == null)
-            return false;
         PartitionState state = partition.state();
-        Assignment replicas = assignment;
-        int minReplicas = partition.minReplicas(log);
-        RackRules rules = racks.rules();
-        BrokerRacks where = racks.brokerRacks();
         Checked last = checked;
-        if (last != null && nowMs >= checkedMs && nowMs < checkedMs + CHECK_MS && last.isOf(state, replicas, minReplicas, rules, where))
+        if (last != null && last.state == state && nowMs >= last.atMs && nowMs < last.atMs + CHECK_MS)
+            return false;
+        if (!isActive() || isRefused(partitionEpoch) || proposed != null || isTooSoon(nowMs) || partition.log() == null)
             return false;
         boolean due = choice(state.isr(), answered, nowMs) != null;
-        checkedMs = nowMs;
-        checked = due || !mayStay ? null : new Checked(state, replicas, minReplicas, rules, where);
+        checked = due || !mayStay ? null : new Checked(state, nowMs);
         return due;
+    }
+
+    /** The rules, the racks or the settings of the log may be others: the set is looked at once more. */
+    public void metadataChanged() {
+        checked = null;
     }
 
     /** The set to be proposed with an ISR; null if it stays. Propose what it returns: it is awaited from now on. */

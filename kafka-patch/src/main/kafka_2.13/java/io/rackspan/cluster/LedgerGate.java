@@ -85,9 +85,10 @@ public final class LedgerGate {
     /** True if the controller has to note something. While a proposal is on its way to the metadata of this broker that is not known. */
     public boolean isNoteDue(int partitionEpoch) {
         Registered now = registered;
-        if (now.epoch < partitionEpoch || partition.log() == null)
+        Degrade degrade = degrade();
+        if (degrade == null && now.ledger.ranges().isEmpty() || now.epoch < partitionEpoch || partition.log() == null)
             return false;
-        return note(degrade(), partition.state().isr(), 0, 0) != null;
+        return note(degrade, partition.state().isr(), 0, 0) != null;
     }
 
     /**
