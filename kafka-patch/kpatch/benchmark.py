@@ -7,7 +7,8 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import pairwise
 from math import comb
 from pathlib import Path
 from statistics import median
@@ -26,6 +27,15 @@ _TMPFS = Path("/dev/shm")
 ENOUGH = 6
 # ns/op over stock: where nothing is requested, at either level, and where two racks are.
 BOUNDS = {"off": 1.02, "level2": 1.02, "on": 1.15, "waiting": 1.15, "set": 1.15}
+NAMES = {
+    "LeaderBenchmark.append": "append to a leader",
+    "LeaderBenchmark.fetchMoved": "fetch that moves a follower",
+    "LeaderBenchmark.fetchState": "fetch that moves nothing",
+    "MetadataBenchmark.respond": "metadata response",
+    "PartitioningBenchmark.choose": "choice of a partition",
+    "RequestBenchmark.request": "produce request until its answer",
+}
+CELLS = {"level2": "level 2", "set": "level 2, waiting"}
 _KEY = tuple[str, int, str]
 
 
@@ -54,7 +64,8 @@ class Round:
 
 
 def run(stock: Path, patched: Path, out: Path, options: list[str], rounds: int) -> str:
-    """Compiles the benchmarks, runs them on both folders of jars in turn, writes `out/benchmark.md`; returns its text.
+    """Compiles the benchmarks, runs them on both folders of jars in turn, writes `out/rounds.json` and the table that
+    follows from it, `out/benchmark.md`; returns the latter.
 
     In every other round the patched jars come first. `options` go to JMH, as a pattern of names. Raises KpatchError.
     """
@@ -74,19 +85,26 @@ def run(stock: Path, patched: Path, out: Path, options: list[str], rounds: int) 
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise KpatchError("the benchmarks do not compile", done.stderr[-4000:], "Correct them in kafka-patch/src/jmh")
-    variants = {"stock": (stock, ["-p", "feature=off"]), "patched": (patched, [])}
+    variants = {"stock": (stock, [*without_feature(options), "-p", "feature=off"]), "patched": (patched, options)}
     found = []
     for number in range(rounds):
         order = list(variants) if number % 2 == 0 else list(variants)[::-1]
         measured = {}
         for name in order:
             print(f"round {number + 1} of {rounds}: {name}", flush=True)
-            libs, more = variants[name]
-            measured[name] = _measure(name, [classes, *_jars(libs), *tests], out, [*options, *more])
+            libs, mine = variants[name]
+            measured[name] = _measure(name, [classes, *_jars(libs), *tests], out, mine)
         found.append(Round(measured["stock"], measured["patched"]))
+    (out / "rounds.json").write_text(json.dumps([asdict(one) for one in found]))
     text = table(found)
     (out / "benchmark.md").write_text(text)
     return text
+
+
+def without_feature(options: Sequence[str]) -> list[str]:
+    """Options of JMH without the choice of cells, of which stock has one: JMH would take both choices together."""
+    chosen = [i for i, (a, b) in enumerate(pairwise(options)) if a == "-p" and b.startswith("feature=")]
+    return [option for i, option in enumerate(options) if i not in chosen and i - 1 not in chosen]
 
 
 def _measure(name: str, path: Iterable[Path], out: Path, options: list[str]) -> list[Cell]:
@@ -117,6 +135,11 @@ def parse(text: str) -> list[Cell]:
     return found
 
 
+def read_rounds(text: str) -> list[Round]:
+    """The rounds of a file `rounds.json`."""
+    return [Round(*([Cell(**cell) for cell in one[name]] for name in ("stock", "patched"))) for one in json.loads(text)]
+
+
 def table(rounds: Sequence[Round]) -> str:
     """Markdown: each cell of the patched jars beside the same benchmark on the official ones: medians over rounds, the
     interval of the median ratio to stock of the same round, and whether all of it is within its bound.
@@ -128,7 +151,7 @@ def table(rounds: Sequence[Round]) -> str:
     patched = _by_key(r.patched for r in rounds)
     for key, stock in sorted(_by_key(r.stock for r in rounds).items()):
         measured = f"{_middle(c.ns for c in stock)} | {_middle(c.bytes for c in stock)}"
-        lines.append(f"| {key[0]} | {key[1]} | stock | {measured} | | | | |")
+        lines.append(f"| {NAMES[key[0]]} | {key[1]} | stock | {measured} | | | | |")
         lines += [_row(cells, stock) for other, cells in patched.items() if other[:2] == key[:2]]
     return "\n".join(lines) + "\n"
 
@@ -146,11 +169,13 @@ def _row(cells: list[Cell], stock: list[Cell]) -> str:
     ratios = [c.ns / s.ns for c, s in zip(cells, stock, strict=True)]
     between = interval(ratios)
     bound = BOUNDS[cells[0].feature]
-    columns = [cells[0].benchmark, cells[0].replicas, f"patched, {cells[0].feature}"]
+    feature = CELLS.get(cells[0].feature, cells[0].feature)
+    columns = [NAMES[cells[0].benchmark], cells[0].replicas, f"patched, {feature}"]
     columns += [_middle(c.ns for c in cells), _middle(c.bytes for c in cells)]
     columns += [f"{median(ratios):.3f}", f"{between[0]:.3f} to {between[1]:.3f}" if between else ""]
     columns += [f"{bound}: {verdict(ratios, bound)}"]
-    columns += [f"{median(c.bytes - s.bytes for c, s in zip(cells, stock, strict=True)):+.1f}"]
+    apart = median(c.bytes - s.bytes for c, s in zip(cells, stock, strict=True))
+    columns += [f"{'+' if apart > 0 else ''}{_number(apart)}"]
     return f"| {' | '.join(map(str, columns))} |"
 
 
@@ -177,7 +202,12 @@ def verdict(ratios: Sequence[float], bound: float) -> str:
 
 
 def _middle(values: Iterable[float]) -> str:
-    return f"{median(values):.1f}"
+    return _number(median(values))
+
+
+def _number(value: float) -> str:
+    """One digit behind the point; none from a thousand on."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}"
 
 
 def _jars(libs: Path) -> list[Path]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kpatch import benchmark
+from kpatch import benchmark, paths
 from kpatch.benchmark import Cell, Round
 from kpatch.errors import KpatchError
 
@@ -31,9 +31,9 @@ def test_each_cell_is_beside_stock_of_its_own_round() -> None:
         for n in (1, 3, 2, 5, 4, 6)  # the machine gets slower and faster; what is compared is of one round
     ]
     assert benchmark.table(rounds).splitlines()[2:] == [
-        "| LeaderBenchmark.append | 3 | stock | 3500.0 | 500.0 | | | | |",
-        "| LeaderBenchmark.append | 3 | patched, off | 3535.0 | 500.0 | 1.010 | 1.010 to 1.010 | 1.02: met | +0.0 |",
-        "| LeaderBenchmark.append | 3 | patched, on | 3862.5 | 504.0 | 1.103 | 1.101 to 1.106 | 1.15: met | +4.0 |",
+        "| append to a leader | 3 | stock | 3,500 | 500.0 | | | | |",
+        "| append to a leader | 3 | patched, off | 3,535 | 500.0 | 1.010 | 1.010 to 1.010 | 1.02: met | 0.0 |",
+        "| append to a leader | 3 | patched, on | 3,862 | 504.0 | 1.103 | 1.101 to 1.106 | 1.15: met | +4.0 |",
     ]
 
 
@@ -58,11 +58,23 @@ def test_the_interval_holds_the_median_in_95_of_100_cases_and_no_narrower_one_do
     least, greatest = benchmark.interval([float(i) for i in range(rounds)]) or (0.0, 0.0)
     assert least + greatest == rounds - 1
 
-    def outside(k: int) -> float:  # fewer than k of all rounds are on one side of the median
-        return sum(math.comb(rounds, i) for i in range(k)) / 2**rounds * 2
+    def outside(k: int) -> float:  # fewer than k of all rounds are above the median, or below it
+        return float(sum(math.comb(rounds, i) for i in range(k)) / 2**rounds * 2)
 
     k = int(least) + 1
     assert outside(k) <= 0.05 < outside(k + 1)
+
+
+def test_a_choice_of_cells_is_not_one_for_stock() -> None:
+    chosen = ["-p", "replicas=3", "-p", "feature=off,set", "-wi", "1", "Leader"]
+    assert benchmark.without_feature(chosen) == ["-p", "replicas=3", "-wi", "1", "Leader"]
+
+
+def test_the_published_rows_follow_from_the_rounds_beside_the_page() -> None:
+    results = paths.PROJECT / "docs" / "results"
+    rounds = benchmark.read_rounds((results / "steps" / "fetch-moved.json").read_text())
+    rows = benchmark.table(rounds).splitlines()[2:]
+    assert len(rows) == 8 and set(rows) <= set((results / "performance.md").read_text().splitlines())
 
 
 def test_what_was_not_measured_on_stock_has_no_row() -> None:
