@@ -21,7 +21,7 @@ POISSON, CLOSED = {"arrivals": "poisson"}, {"arrivals": "fixed", "unanswered_kib
 def invalid(due: int, seconds: float, load: dict[str, Any], saturated: str = "", **spec: Any) -> list[str]:
     """The reasons of one block with so many records, at 100 a second."""
     block = {"block": 0, "pair": 0, "mode": "m", "role": "candidate", "part": "quiet", "begin_mono_ns": 0}
-    block |= dict.fromkeys(("cpu_busy", "cpu_own", "steal", "isr", "rtt_off", "stalls"))
+    block |= dict.fromkeys(("cpu_busy", "cpu_own", "steal", "isr", "rtt_off", "stalls", "brokers_cpu_s", "acked"))
     block |= {"end_mono_ns": round(seconds * 1e9), "invalid": [], "saturated": saturated}
     lag = {"block": 0, "part": "quiet", "records": due, "lag_p99_us": 5.0, "lag_grew_us": None}
     made = {"load": {"rate": 100.0, **load}, "limits": {"send_lag_p99_ms": 10.0}, **spec}
