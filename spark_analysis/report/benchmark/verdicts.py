@@ -27,7 +27,7 @@ def goals(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
         beside = has_set(of.get("candidate", {})) and not has_set(of["baseline"])
         return _level_2(data, measured) if beside and not other else []
     if data.get("knee"):
-        return [*_throughput(data), *_processor_time(data)]
+        return _throughput(data)
     if data["workload"].get("stalls"):
         stalled = measured.ratio(("candidate", QUIET), ("baseline", QUIET), 999)
         noise = noise_at(data["noise"], QUIET, 999)
@@ -56,7 +56,7 @@ def _throughput(data: dict[str, Any]) -> list[dict[str, Any]]:
     short = [row["mode"] for row in data["knee"]["capacity"] if row["ended"] < row["rounds"]]
     note = f"{', '.join(short)} did not reach its knee at the highest rate" if short else ""
     noise = _noise(data, noise_of(data["knee"]["ratios"].get("control")), data["knee"]["stock_again"])
-    return [against_stock("throughput", data["knee"]["over_stock"], noise, note)]
+    return [against_stock("throughput", data["knee"]["over_stock"], noise, note), *_processor_time(data)]
 
 
 _TOO_FEW = "p99.9 needs 100,000 records of either mode"
@@ -74,7 +74,7 @@ def _stock(data: dict[str, Any], measured: Rounds) -> list[dict[str, Any]]:
 
 def _processor_time(data: dict[str, Any]) -> list[dict[str, Any]]:
     found = data.get("processor_time")
-    if not found or not any(m["role"] == "stock" for m in data["modes"]):
+    if not found:
         return []
     noise = _noise(data, noise_of(found["again"]), found["stock_again"])
     seconds = {row["role"]: words.short(row["seconds"]) for row in found["modes"]}

@@ -84,11 +84,7 @@ public final class LedgerGate {
 
     /** True if the controller has to note something. While a proposal is on its way to the metadata of this broker that is not known. */
     public boolean isNoteDue(int partitionEpoch) {
-        Registered now = registered;
-        Degrade degrade = degrade();
-        if (degrade == null && now.ledger.ranges().isEmpty() || now.epoch < partitionEpoch || partition.log() == null)
-            return false;
-        return note(degrade, partition.state().isr(), 0, 0) != null;
+        return registered.epoch >= partitionEpoch && note(degrade(), partition.state().isr(), 0, 0) != null;
     }
 
     /**
@@ -107,8 +103,10 @@ public final class LedgerGate {
     private LedgerNote note(Degrade degrade, Collection<Integer> proposed, long answered, long nowMs) {
         Ledger known = registered.ledger;
         boolean below = isBelow(degrade, proposed);
+        if (!below && known.ranges().isEmpty())
+            return null;
         UnifiedLog log = partition.log();
-        if (log == null || !below && known.ranges().isEmpty())
+        if (log == null)
             return null;
         boolean continues = below && isOpen() && known.open().degrade().equals(degrade.toString());
         long highWatermark = log.highWatermark();
