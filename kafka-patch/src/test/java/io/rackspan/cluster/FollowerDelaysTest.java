@@ -94,6 +94,15 @@ final class FollowerDelaysTest {
     }
 
     @Test
+    void eachFollowerHasADelayOfItsOwn() {
+        delays.appended(1, 100);
+        for (int follower = 2; follower <= 9; follower++)
+            delays.reported(follower, 1, 100 + 10 * follower);
+        for (int follower = 2; follower <= 9; follower++)
+            assertEquals(follower, delays.delayMs(follower, 9_000), 1e-9);
+    }
+
+    @Test
     void aNewTermKnowsNothing() {
         delays.appended(1, 100);
         delays.reported(2, 1, 900);

@@ -31,6 +31,7 @@ public final class RackRules {
     private final Map<String, Integer> byTopic;
     private final Map<String, Degrade> degrades;
     private final boolean quorumScope;
+    private final Object identity = new Object();
 
     private RackRules(short level, ConfigurationsImage configs, int clusterDefault, Map<String, Integer> byTopic, Map<String, Degrade> degrades) {
         this.level = level;
@@ -117,6 +118,11 @@ public final class RackRules {
     public static boolean areGivenUp(MetadataDelta delta, MetadataImage image) {
         return delta.featuresDelta() != null && delta.featuresDelta().changes().containsKey(RackspanVersion.FEATURE_NAME) &&
             RackspanVersion.levelIn(image.features().finalizedVersions()) == 0;
+    }
+
+    /** An object of these rules alone, to know them again by without keeping the configurations that they hold; null for null. */
+    public static Object identity(RackRules rules) {
+        return rules == null ? null : rules.identity;
     }
 
     /** True if nothing is in force, also for null, which a metadata cache that is no real one has. */

@@ -65,7 +65,7 @@ public final class ElectableGate {
 
     /** The partition epoch at which the controller has refused a proposal: none follows before a later one is registered, or the rules are others. */
     private volatile int refusedAt = NEVER;
-    private volatile RackRules refusedUnder = null;
+    private volatile Object refusedUnder = null;
     private volatile long retryMs = 0;
     private volatile boolean wasAwaited = false;
     private volatile long awaitedMs = 0;
@@ -115,7 +115,7 @@ public final class ElectableGate {
      */
     public void refused(int partitionEpoch, long nowMs) {
         proposed = null;
-        refusedUnder = racks.rules();
+        refusedUnder = RackRules.identity(racks.rules());
         refusedAt = partitionEpoch;
         retryMs = nowMs + RETRY_MS;
     }
@@ -126,7 +126,7 @@ public final class ElectableGate {
 
     /** At a level without sets a refusal leaves the partition epoch, and the level may be raised again. */
     private boolean isRefused(int partitionEpoch) {
-        return refusedAt >= partitionEpoch && refusedUnder == racks.rules();
+        return refusedAt >= partitionEpoch && refusedUnder == RackRules.identity(racks.rules());
     }
 
     /** This broker leads no more, or begins to. */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rackspan.cluster;
 
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.Arrays;
 
 /**
  * How long followers of one partition take to report what the leader has appended, in ms: a moving average, or the time that the oldest append is
@@ -17,14 +16,21 @@ final class FollowerDelays {
     private static final int MARKS = 256;
 
     private static final class Follower {
+        private final int id;
         private volatile long reported = 0;
         private double average = 0;
+
+        private Follower(int id) {
+            this.id = id;
+        }
     }
 
     // Made with the first mark: most partitions of a broker never have one
     private long[] ends = {};
     private long[] times = {};
-    private final Map<Integer, Follower> followers = new ConcurrentHashMap<>();
+
+    /** Replaced, never changed. Each fetch looks one up: of so few a walk is the fastest. */
+    private volatile Follower[] followers = {};
     private long marks = 0;
 
     /** The log of the leader ends here now. */
@@ -47,13 +53,28 @@ final class FollowerDelays {
 
     /** A follower reports its log end. Takes no lock if that has not moved on. */
     void reported(int follower, long end, long nowMs) {
-        Follower known = followers.get(follower);
+        Follower known = known(follower);
         if (known == null || end > known.reported)
             moved(follower, end, nowMs);
     }
 
+    private Follower known(int id) {
+        for (Follower follower : followers)
+            if (follower.id == id)
+                return follower;
+        return null;
+    }
+
+    private Follower added(int id) {
+        Follower[] all = Arrays.copyOf(followers, followers.length + 1);
+        all[all.length - 1] = new Follower(id);
+        followers = all;
+        return all[all.length - 1];
+    }
+
     private synchronized void moved(int follower, long end, long nowMs) {
-        Follower known = followers.computeIfAbsent(follower, id -> new Follower());
+        Follower before = known(follower);
+        Follower known = before == null ? added(follower) : before;
         if (end <= known.reported)
             return;
         long since = unreportedSince(known.reported);
@@ -64,7 +85,7 @@ final class FollowerDelays {
 
     /** The delay of a follower; 0 if nothing is known of it. */
     synchronized double delayMs(int follower, long nowMs) {
-        Follower known = followers.get(follower);
+        Follower known = known(follower);
         long since = unreportedSince(known == null ? 0 : known.reported);
         return Math.max(known == null ? 0 : known.average, since < 0 ? 0 : nowMs - since);
     }
@@ -72,7 +93,7 @@ final class FollowerDelays {
     /** Forgets everything: another term begins. */
     synchronized void clear() {
         marks = 0;
-        followers.clear();
+        followers = new Follower[0];
     }
 
     /** When the oldest append behind an offset was made; -1 if there is none. */

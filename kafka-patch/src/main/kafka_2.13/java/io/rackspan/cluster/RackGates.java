@@ -33,6 +33,11 @@ public final class RackGates {
     private final RackSpan span;
     private final LedgerGate ledger;
 
+    /** The min.insync.racks of the topic by these rules, kept as each append and each fetch asks for it. */
+    private record MinRacks(Object rules, int number) { }
+
+    private volatile MinRacks minRacks = new MinRacks(null, 1);
+
     /** The replicas without those that a reassignment is adding. */
     private volatile List<Integer> original = List.of();
 
@@ -91,7 +96,13 @@ public final class RackGates {
 
     /** The min.insync.racks in force, from the metadata log. */
     public int minRacks() {
-        return RackRules.minRacks(metadata.rackRules(), topic);
+        RackRules rules = metadata.rackRules();
+        MinRacks known = minRacks;
+        if (known.rules != RackRules.identity(rules)) {
+            known = new MinRacks(RackRules.identity(rules), RackRules.minRacks(rules, topic));
+            minRacks = known;
+        }
+        return known.number;
     }
 
     /** Notes a new assignment, which {@link Leadership#replicas} has already. Call it with the partition's write lock. */
